@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.agents.bridge_ends import Ends
+from tmuxagents.agents.brand import HOOK
 from tmuxagents.agents.claude.command import BRIDGE, LIVE
-from tmuxagents.agents.hooks.heard import HOOK
 from tmuxagents.runs.directory import LIVE_FILES
 from tmuxagents.runs.documents import plan_of
 

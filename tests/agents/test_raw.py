@@ -124,8 +124,8 @@ def test_words_and_messages_are_bounded() -> None:
 
 @given(strategies.wild_values)
 def test_whatever_a_value_is_what_comes_out_can_be_used(value: Any) -> None:
-    assert type(raw.figure(value, integral=True)) is int
-    assert 0 <= raw.figure(value, integral=False) <= 2**53
+    assert type(raw.count(value)) is int
+    assert 0 <= raw.amount(value) <= 2**53
     for checked in (raw.text, raw.word, raw.sentence):
         assert checked(value) is None or value.startswith(checked(value))
     assert raw.whole(value) in (None, value)

@@ -42,14 +42,14 @@ class Agents:
 
 
 AGENTS = Agents()
-# Types of agents that the user's settings define under names of their own.
-_KINDS = {"acp": "acp.command", "command": "command"}
+# Types of agents that the user's settings define under names of their own, and their classes.
+_KINDS = {"acp": "Acp", "command": "Command"}
 
 
 def find(name: str, kind: str | None = None) -> Agent | None:
     """Return an agent by its name, or one of a type; None if there is none."""
     if kind not in _KINDS:
         return AGENTS.get(name) if kind is None else None
-    module = __import__(f"tmuxagents.agents.{_KINDS[kind]}", fromlist=["AGENT"])
-    agent: Agent = module.AGENT(name)
+    module = __import__("tmuxagents.agents.command", fromlist=["Acp"])
+    agent: Agent = getattr(module, _KINDS[kind])(name)
     return agent

@@ -112,6 +112,17 @@ class LineReader(Reader):
         return [ended, events.settled(aborted=aborted)]
 
 
+def usage_of(
+    figures: Mapping[str, int], basis: str, *, cost: float = 0, cost_kind: str = "none"
+) -> list[Event]:
+    """Report what was used, if that is anything; `reasoning` is a part of the output."""
+    total = sum(figures.values()) - figures.get("reasoning", 0)
+    if not total and not cost:
+        return []
+    more = {"totalTokens": total, "cost": cost, "costKind": cost_kind, "basis": basis}
+    return [events.usage({**figures, **more})]
+
+
 def session_uuid(plan: Plan) -> str:
     """Return the id that a new session of this run gets, as a UUID: always the same, and no other run's."""
     text = plan.run_id + plan.run_id[::-1]
@@ -119,6 +130,15 @@ def session_uuid(plan: Plan) -> str:
 
 
 # --- live agents ---
+
+HOOK = f"{__file__.rpartition('/')[0]}/hooks/hook.py"
+PYTHON = "TMUXAGENTS_PYTHON"  # the variable in which the hooks find our Python
+PATIENT = "PermissionRequest"  # the hook that waits as long as a question is open (see hook.py)
+
+
+def hook_command(name: str = "") -> str:
+    """Return the command line of a hook, for a shell; `name`: for agents that do not say it themselves."""
+    return f'"${PYTHON}" -I -S "{HOOK}" {name}'.rstrip()
 
 
 class LiveAsks:
@@ -168,3 +188,21 @@ class LiveReader(Reader):
         """Count a settling, and note in its event whether a person has typed."""
         self.settlings += 1
         settled.fields["attended"] = self.typed
+
+
+class HookedReader(LiveReader, LineReader):
+    """Reads the lines of the bridge of one live agent."""
+
+    def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:
+        """Read a line of the bridge: a message that the child has taken."""
+        if kind != "bridge_taken":
+            return super().take(kind, raw, now)
+        taken = self.taken(raw)
+        return Reading([*self.works_again(), *taken] if taken else [], active=True)
+
+    def settle(self, told: list[Event], stop_reason: str) -> Reading:
+        """Report the end of a turn."""
+        self.asks.open.clear()
+        told = [*self.works_again(), *told, *self.finish(stop_reason, aborted=stop_reason == "aborted")]
+        self.count_settling(told[-1])
+        return Reading(told, active=True)

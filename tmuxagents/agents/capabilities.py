@@ -5,8 +5,6 @@ What it cannot do is refused before a run is made (launch/demands).
 
 from __future__ import annotations
 
-import re
-
 from tmuxagents.records import Record
 
 TYPE_CHECKING = False
@@ -150,18 +148,20 @@ class VersionQuestion:
         # A command of the user's has none: it is not called without need.
         self.VERSION: tuple[str, ...] = ("--version",) if oldest else ()
 
-    def own_model(self, _settings: bytes, _of_folder: bytes) -> str | None:
-        """Return None: its settings are not read."""
-        return None
-
     def version(self, text: bytes) -> str | None:
         """Return the version in an answer."""
+        import re  # noqa: PLC0415  (4 ms, too much for a wrapper)
+
         found = re.search(_RELEASE, text[:_LONGEST].decode("utf-8", "replace"))
         return found[1] if found else None
 
     def is_old(self, release: str) -> bool:
         """Say whether a version is older than the oldest that is known to work."""
         return _figures(release) < self.OLDEST
+
+    def own_model(self, _settings: bytes, _of_folder: bytes) -> str | None:
+        """Return None: its settings are not read."""
+        return None
 
     def models(self, _line: bytes) -> list[dict[str, Any]] | None:
         """Return None: it lists none."""
@@ -173,4 +173,6 @@ class VersionQuestion:
 
 
 def _figures(release: str) -> tuple[int, ...]:
+    import re  # noqa: PLC0415  (as above)
+
     return tuple(int(figure) for figure in re.findall(r"\d+", release)[:3])

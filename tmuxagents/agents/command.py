@@ -1,22 +1,83 @@
-"""Any command as an agent: the prompt on its stdin, its stdout is the answer, its exit code is the evidence.
+"""Agents that the user's own settings define: any command, or one that speaks ACP. Pure.
 
-Pure.
+A command gets the prompt on its stdin; its stdout is the answer, its exit code is the evidence. Over ACP go
+prompt, session, mode and model: nothing is added to the command line.
 """
 
 from __future__ import annotations
 
 from tmuxagents.agents.base import Agent, Reader, Reading
+from tmuxagents.agents.capabilities import EDIT
 from tmuxagents.runs import events
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tmuxagents.agents.acp.talker import AcpTalker
     from tmuxagents.agents.base import Oversized
     from tmuxagents.agents.capabilities import Capabilities
     from tmuxagents.records import Plan
     from tmuxagents.runs.events import Event
 
-MOST_LETTERS = 1024 * 1024  # of an answer: its beginning is kept
-_CUT = "\n[... cut: the answer is longer; stdout.log has all of it ...]"
+# Launch lines of agents by the names that people call them by.
+LAUNCH = {
+    "auggie": ("auggie", "--acp"),
+    "claude-acp": ("claude-agent-acp",),
+    "codex-acp": ("codex-acp",),
+    "copilot-acp": ("copilot", "--acp"),
+    "cursor": ("cursor-agent", "acp"),
+    "gemini-acp": ("gemini", "--acp"),
+    "goose": ("goose", "acp"),
+    "kimi": ("kimi", "acp"),
+    "opencode-acp": ("opencode", "acp"),
+    "pi-acp": ("pi-acp",),
+    "qwen-acp": ("qwen", "--acp"),
+    "vibe": ("vibe-acp",),
+}
+
+
+class Acp(Agent):
+    """An agent of the user's settings with the type `acp`."""
+
+    how_to_log_in = "log in with the agent itself"
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.program, *self.program_arguments = LAUNCH.get(name, (name,))
+        # Gemini CLI loads none in the minute in which it began, and has lost one that it tried to load twice.
+        self.keeps_sessions = self.program != "gemini"
+        self.how_to_install = f"as its own documentation says; agents.{name}.command names its command line"
+
+    def environment(self, _agent_dir: str, plan: Plan | None) -> Mapping[str, str]:
+        """Return the rules that opencode needs for a permission level: its modes forbid nothing."""
+        program = plan.agent_command[0] if plan and plan.agent_command else self.program
+        if plan is None or program.rpartition("/")[2] != "opencode":
+            return {}
+        from tmuxagents.agents.opencode import command as opencode  # noqa: PLC0415  (others need it not)
+
+        return opencode.permission(plan.permission or EDIT)
+
+    def reader(self, plan: Plan, run_dir: str) -> Reader:
+        """Return the talker, which reads as well."""
+        return self.talker(plan, run_dir)
+
+    def talker(self, plan: Plan, _run_dir: str) -> AcpTalker:
+        """Return what talks to one child."""
+        from tmuxagents.agents.acp.talker import AcpTalker  # noqa: PLC0415  (a launcher needs no talker)
+
+        return AcpTalker(plan, self.name)
+
+    def capabilities(self) -> Capabilities:
+        """Return what the protocol can do; what an agent lacks of it ends the run before its prompt."""
+        from tmuxagents.agents import capabilities as can  # noqa: PLC0415  (no wrapper needs them)
+
+        return can.USUAL.changed(
+            seats=(can.DUPLEX,),
+            permissions=can.PERMISSIONS,
+            steer=True,
+            cost=can.ESTIMATED,
+        )
 
 
 class Command(Agent):
@@ -46,6 +107,10 @@ class Command(Agent):
             resume=False,
             evidence=can.BY_EXIT,
         )
+
+
+MOST_LETTERS = 1024 * 1024  # of an answer: its beginning is kept
+_CUT = "\n[... cut: the answer is longer; stdout.log has all of it ...]"
 
 
 class TextReader(Reader):
@@ -80,6 +145,3 @@ class TextReader(Reader):
             return told
         self.settled = True
         return [*told, events.turn_end("stop", evidence="exit"), events.settled(aborted=False)]
-
-
-AGENT = Command  # by a name of the user's

@@ -98,11 +98,15 @@ def _check_depth(value: dict[str, Any]) -> None:
     raise RecursionError("it is nested too deeply")
 
 
-def figure(value: Any, *, integral: bool) -> int | float:
+def count(value: Any) -> int:
+    """Return a number as a count that can be added up; 0 for any other value."""
+    return int(value) if events.is_figure(value) and value >= 0 else 0
+
+
+def amount(value: Any) -> float:
     """Return a number that can be added up; 0 for any other value."""
-    if not events.is_figure(value) or value < 0:
-        return 0
-    return int(value) if integral else value
+    number: float = value if events.is_figure(value) and value >= 0 else 0
+    return number
 
 
 def table(value: Any) -> dict[str, Any]:

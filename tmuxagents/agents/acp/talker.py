@@ -53,7 +53,7 @@ class AcpTalker(Talker, Updates):
         # Open questions, with request, call, and kinds of options.
         self._asks: dict[str, tuple[Ask, Any, str, dict[str, str]]] = {}
         baseline = plan.baseline or {}
-        self._cost = float(raw_json.figure(baseline.get("cost"), integral=False))
+        self._cost = float(raw_json.amount(baseline.get("cost")))
 
     # --- what we say ---
 

@@ -148,12 +148,12 @@ class Updates(LineReader):
     def _note_cost(self, cost: dict[str, Any]) -> None:
         amount = cost.get("amount") if cost.get("currency") == "USD" else None
         if events.is_figure(amount):
-            self.cost = float(raw_json.figure(amount, integral=False))
+            self.cost = float(raw_json.amount(amount))
 
     def spent(self, raw: dict[str, Any]) -> list[Event]:
         """Report figures of a prompt or a call, and the cost, if the agent has told it."""
         told = {**_FIGURES, **_CACHED}
-        figures = {ours: int(raw_json.figure(raw.get(key), integral=True)) for key, ours in told.items()}
+        figures = {ours: raw_json.count(raw.get(key)) for key, ours in told.items()}
         if self.quirks.sums:
             before, self._counted = self._counted, figures
             figures = {key: max(0, figures[key] - before.get(key, 0)) for key in figures}

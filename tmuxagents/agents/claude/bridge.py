@@ -12,9 +12,9 @@ import sys
 if __name__ == "__main__":
     sys.path.append(__file__.rpartition("/tmuxagents/")[0])
 
+from tmuxagents.agents.brand import PATIENT
 from tmuxagents.agents.envelope import decision
 from tmuxagents.agents.hooks.bridge import GrowingFile, HookBridge, main
-from tmuxagents.agents.hooks.heard import PATIENT
 from tmuxagents.cpython import ignoring
 from tmuxagents.text import jsonline
 

@@ -22,10 +22,9 @@ from __future__ import annotations
 from tmuxagents.agents import capabilities as words
 from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.base import ACTIVE, NOTHING, Agent, LiveAgent, Reading
-from tmuxagents.agents.brand import session_uuid
+from tmuxagents.agents.brand import PATIENT, HookedReader, hook_command, session_uuid, usage_of
 from tmuxagents.agents.claude.reader import ClaudeReader, figures_of
 from tmuxagents.agents.envelope import ALLOW, PERMISSION, question
-from tmuxagents.agents.hooks.heard import PATIENT, HookedReader, hook_command
 from tmuxagents.runs import events
 from tmuxagents.text import jsonline
 
@@ -249,11 +248,8 @@ class ClaudeLiveReader(HookedReader):
         if known is None or known in self._counted or message.get("stop_reason") is None:
             return []
         raw_json.remember(self._counted, known, None)
-        figures = figures_of(message.get("usage"))
-        total = sum(figures.values())
         # That of a run: it may come behind the end of the turn, and is no work.
-        more = {"totalTokens": total, "cost": 0, "costKind": words.NO_COST, "basis": words.OF_RUN}
-        return [events.usage({**figures, **more})] if total else []
+        return usage_of(figures_of(message.get("usage")), words.OF_RUN)
 
     def _called(self, raw: dict[str, Any], text: str, now: float, *, failed: bool) -> Reading:
         self.asks.open = {key: ask for key, ask in self.asks.open.items() if ask.id}

@@ -13,6 +13,7 @@ from __future__ import annotations
 from tmuxagents.agents import envelope
 from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.base import ACTIVE, Reading
+from tmuxagents.agents.brand import usage_of
 from tmuxagents.agents.capabilities import ESTIMATED, OF_RUN
 from tmuxagents.agents.envelope import EnvelopeReader, EnvelopeTalker
 from tmuxagents.runs import events
@@ -56,27 +57,20 @@ class ClaudeReader(EnvelopeReader):
     def usage(self, raw: dict[str, Any]) -> list[Event]:
         """Return the tokens and the cost of the turn."""
         self._calls_used = dict.fromkeys(_FIGURES, 0)
-        return self._used(figures_of(raw.get("usage")), self._cost_of(raw))
+        return usage_of(figures_of(raw.get("usage")), OF_RUN, cost=self._cost_of(raw), cost_kind=ESTIMATED)
 
     def left(self, exit_code: int | None) -> list[Event]:
         """Return what a turn used that has not ended; its cost is not known."""
         told = super().left(exit_code)
-        return told + (self._used(self._calls_used, 0) if not self.settled else [])
-
-    def _used(self, figures: dict[str, int], cost: float) -> list[Event]:
-        total = sum(figures.values())
-        if not total and not cost:
-            return []
-        words = {"costKind": ESTIMATED, "basis": OF_RUN}
-        return [events.usage({**figures, "totalTokens": total, "cost": cost, **words})]
+        return told + ([] if self.settled else usage_of(self._calls_used, OF_RUN, cost_kind=ESTIMATED))
 
     def _cost_of(self, raw: dict[str, Any]) -> float:
-        before, total = self._cost, raw_json.figure(raw.get("total_cost_usd"), integral=False)
+        before, total = self._cost, raw_json.amount(raw.get("total_cost_usd"))
         self._cost = max(before, total)
         by_model = raw.get("model_usage_since_last_result")
         if isinstance(by_model, dict):
             costs = [one.get("costUSD") for one in by_model.values() if isinstance(one, dict)]
-            return sum(raw_json.figure(cost, integral=False) for cost in costs)
+            return sum(raw_json.amount(cost) for cost in costs)
         return max(0.0, total - before)
 
     def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:
@@ -127,8 +121,8 @@ def _retry(raw: dict[str, Any]) -> Event:
 
 def figures_of(raw: Any) -> dict[str, int]:
     """Return the figures of a usage in our words."""
-    used = raw_json.table(raw)
-    return {key: int(raw_json.figure(used.get(name), integral=True)) for key, name in _FIGURES.items()}
+    told = raw_json.table(raw)
+    return {key: raw_json.count(told.get(name)) for key, name in _FIGURES.items()}
 
 
 # --- talking to it ---

@@ -231,7 +231,7 @@ class ExecReader(ItemReader):
             return self.failed(message or self._failure)
         told = figures(raw_json.table(raw.get("usage")), _KEYS, "session")
         for key in ("input", "cacheRead", "cacheWrite", "output", "totalTokens", "reasoning"):
-            told[key] = max(0, told[key] - raw_json.figure(self._baseline.get(key), integral=True))
+            told[key] = max(0, told[key] - raw_json.count(self._baseline.get(key)))
         return [events.usage(told), *self.finish("stop")]
 
     def _error(self, message: str) -> Reading:

@@ -136,9 +136,7 @@ def figures(counts: Item, keys: tuple[str, str, str, str, str], basis: str) -> d
 
     `keys`: those of all input, what of it was cached, what was written to the cache, output and reasoning.
     """
-    whole, cached, written, output, reasoning = (
-        raw_json.figure(counts.get(key), integral=True) for key in keys
-    )
+    whole, cached, written, output, reasoning = (raw_json.count(counts.get(key)) for key in keys)
     new = max(0, whole - cached - written)
     told = {"input": new, "cacheRead": cached, "cacheWrite": written, "output": output}
     more = {"cost": 0, "reasoning": reasoning, "costKind": "none", "basis": basis}

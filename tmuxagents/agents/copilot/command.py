@@ -16,9 +16,8 @@ from __future__ import annotations
 
 from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.base import ACTIVE, NOTHING, Agent, Ask, LiveAgent, Reading
-from tmuxagents.agents.brand import session_uuid
+from tmuxagents.agents.brand import HookedReader, session_uuid, usage_of
 from tmuxagents.agents.copilot.reader import USAGE, CopilotReader, figures_of
-from tmuxagents.agents.hooks.heard import HookedReader
 from tmuxagents.runs import events
 
 TYPE_CHECKING = False
@@ -179,8 +178,8 @@ class CopilotLiveReader(HookedReader, CopilotReader):
                 return self.settle([], "error")
             case "session.usage_record":
                 self.wordless = True  # until the answer comes
-                figures = {**figures_of([raw_json.table(data.get("usage"))]), "basis": "call"}
-                return Reading([events.usage(figures)] if figures["totalTokens"] else [], active=True)
+                figures = figures_of([raw_json.table(data.get("usage"))])
+                return Reading(usage_of(figures, "call"), active=True)
             case "permission.requested" | "user_input.requested" | "elicitation.requested":
                 if known := raw_json.key(data.get("requestId")):
                     raw_json.remember(self.asks.open, known, _question(kind, data))

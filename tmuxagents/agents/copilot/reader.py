@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.base import ACTIVE, NOTHING, Reading
-from tmuxagents.agents.brand import LineReader
+from tmuxagents.agents.brand import LineReader, usage_of
 from tmuxagents.runs import events
 
 TYPE_CHECKING = False
@@ -136,12 +136,8 @@ class CopilotReader(LineReader):
         """Return what the run used, by the file that it writes at its end: its figures are the session's."""
         models = raw_json.table((raw_json.parse(text) or {}).get("modelMetrics")).values()
         whole = figures_of([raw_json.table(raw_json.table(model).get("usage")) for model in models])
-        own = {
-            key: max(0, whole[key] - int(raw_json.figure(self._baseline.get(key), integral=True)))
-            for key in _FIGURES
-        }
-        total = sum(own.values()) - own["reasoning"]
-        return [events.usage({**whole, **own, "totalTokens": total, "basis": "session"})] if total else []
+        own = {key: max(0, whole[key] - raw_json.count(self._baseline.get(key))) for key in _FIGURES}
+        return usage_of(own, "session")
 
     def left(self, exit_code: int | None) -> list[Event]:
         """Return that it refused how it was called, if it ended without a line."""
@@ -149,18 +145,17 @@ class CopilotReader(LineReader):
         return [] if begun or exit_code not in _REFUSALS else self.finish("config")
 
 
-def figures_of(models: list[dict[str, Any]]) -> dict[str, Any]:
+def figures_of(models: list[dict[str, Any]]) -> dict[str, int]:
     """Return figures in our words."""
 
     def told(key: str) -> int:
-        return sum(int(raw_json.figure(model.get(key), integral=True)) for model in models)
+        return sum(raw_json.count(model.get(key)) for model in models)
 
     read, written = told("cacheReadTokens"), told("cacheWriteTokens")
-    own = {
+    return {
         "input": told("inputTokens") - read - written,
         "output": told("outputTokens"),
         "cacheRead": read,
         "cacheWrite": written,
         "reasoning": told("reasoningTokens"),
     }
-    return {**own, "totalTokens": sum(own.values()) - own["reasoning"], "cost": 0, "costKind": "none"}

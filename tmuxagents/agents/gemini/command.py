@@ -208,7 +208,7 @@ def _usage(stats: dict[str, Any]) -> dict[str, Any]:
     """Return the figures of the run: its `input` holds nothing from a cache; thoughts are in its total."""
 
     def told(key: str) -> int:
-        return int(raw_json.figure(stats.get(key), integral=True))
+        return raw_json.count(stats.get(key))
 
     thoughts = max(0, told("total_tokens") - told("input_tokens") - told("output_tokens"))
     figures = {"input": told("input"), "output": told("output_tokens"), "cacheRead": told("cached")}

@@ -17,7 +17,7 @@ import subprocess
 import sys
 
 from tmuxagents.agents.base import FOLDER_VARIABLE
-from tmuxagents.agents.hooks.heard import PYTHON
+from tmuxagents.agents.brand import PYTHON
 from tmuxagents.agents.hooks.hook import VARIABLE, address_of
 from tmuxagents.cpython import ignoring
 from tmuxagents.runs import directory

@@ -280,9 +280,7 @@ def _usage(tokens: dict[str, Any], cost: Any) -> dict[str, Any]:
     """Return the figures of one call: its `output` is without the reasoning, ours is with it."""
     cache = raw_json.table(tokens.get("cache"))
     told = (tokens.get("input"), tokens.get("output"), tokens.get("reasoning"), cache.get("read"))
-    new, output, reasoning, read, written = (
-        raw_json.figure(figure, integral=True) for figure in (*told, cache.get("write"))
-    )
+    new, output, reasoning, read, written = (raw_json.count(figure) for figure in (*told, cache.get("write")))
     figures = {"input": new, "output": output + reasoning, "cacheRead": read, "cacheWrite": written}
-    own = {"cost": raw_json.figure(cost, integral=False), "reasoning": reasoning}
+    own = {"cost": raw_json.amount(cost), "reasoning": reasoning}
     return {**figures, "totalTokens": sum(figures.values()), **own, "costKind": "estimated", "basis": "call"}

@@ -269,8 +269,8 @@ def _usage(raw: Any) -> dict[str, Any]:
     figures = raw_json.table(raw)
     cost = figures.get("cost")
     total = cost.get("total") if isinstance(cost, dict) else cost
-    flat = {**figures, "cost": total}
-    return {key: raw_json.figure(flat.get(key), integral=key != "cost") for key in events.USAGE_KEYS}
+    counts = {key: raw_json.count(figures.get(key)) for key in events.USAGE_KEYS}
+    return {**counts, "cost": raw_json.amount(total)}
 
 
 _MOST = 1000

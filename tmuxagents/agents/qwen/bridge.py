@@ -16,9 +16,9 @@ import time
 if __name__ == "__main__":
     sys.path.append(__file__.rpartition("/tmuxagents/")[0])
 
+from tmuxagents.agents.brand import hook_command
 from tmuxagents.agents.envelope import ALLOW
 from tmuxagents.agents.hooks.bridge import GrowingFile, HookBridge, main
-from tmuxagents.agents.hooks.heard import hook_command
 from tmuxagents.runs import directory
 from tmuxagents.text import jsonline
 

@@ -20,10 +20,9 @@ from __future__ import annotations
 from tmuxagents.agents import capabilities as words
 from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.base import ACTIVE, NOTHING, Agent, Ask, LiveAgent, Reading
-from tmuxagents.agents.brand import session_uuid
+from tmuxagents.agents.brand import HookedReader, session_uuid, usage_of
 from tmuxagents.agents.envelope import ALLOW, PERMISSION, question
-from tmuxagents.agents.hooks.heard import HookedReader
-from tmuxagents.agents.qwen.reader import QwenReader, figures_of, usage_of
+from tmuxagents.agents.qwen.reader import QwenReader, figures_of
 from tmuxagents.runs import events
 
 TYPE_CHECKING = False
@@ -172,9 +171,9 @@ class QwenLiveReader(HookedReader, QwenReader):
                 self.model = raw_json.word(raw.get("model")) or self.model
                 return Reading(self._opened(raw))
             case "assistant":
-                used = figures_of(raw_json.table(raw.get("message")).get("usage"))
+                figures = figures_of(raw_json.table(raw.get("message")).get("usage"))
                 told = super().take(kind, raw, now).events
-                return Reading([*told, *usage_of(used, "call")], active=True)
+                return Reading([*told, *usage_of(figures, words.OF_CALL)], active=True)
             case "user":
                 return self._prompt_or_results(raw, now)
             case "control_request":

@@ -15,6 +15,7 @@ from tmuxagents.agents import capabilities as words
 from tmuxagents.agents import envelope
 from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.base import ACTIVE, Reading
+from tmuxagents.agents.brand import usage_of
 from tmuxagents.agents.envelope import EnvelopeReader, EnvelopeTalker
 from tmuxagents.runs import events
 from tmuxagents.runs.events import STOP
@@ -40,7 +41,7 @@ class QwenReader(EnvelopeReader):
 
     def __init__(self, baseline: Mapping[str, Any] | None = None) -> None:
         super().__init__()
-        self._before = {key: raw_json.figure((baseline or {}).get(key), integral=True) for key in _FIGURES}
+        self._before = {key: raw_json.count((baseline or {}).get(key)) for key in _FIGURES}
         self._calls_used = dict.fromkeys(_FIGURES, 0)  # without calls in the background
 
     def usage(self, raw: dict[str, Any]) -> list[Event]:
@@ -48,14 +49,14 @@ class QwenReader(EnvelopeReader):
         told, before = figures_of(raw.get("usage")), self._before
         self._before = {key: max(told[key], before[key]) for key in _FIGURES}
         self._calls_used = dict.fromkeys(_FIGURES, 0)
-        return usage_of({key: int(self._before[key] - before[key]) for key in _FIGURES})
+        return usage_of({key: self._before[key] - before[key] for key in _FIGURES}, words.OF_SESSION)
 
     def left(self, exit_code: int | None) -> list[Event]:
         """Return how a run ended that wrote no result: at a limit of its own, or not by itself."""
         if self.settled:
             return super().left(exit_code)
         self._texts.clear()  # the beginning of an answer
-        told = usage_of(self._calls_used)
+        told = usage_of(self._calls_used, words.OF_SESSION)
         return told + self.finish("limit") if exit_code in _LIMITS else told
 
     def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:
@@ -81,17 +82,10 @@ class QwenReader(EnvelopeReader):
 
 def figures_of(raw: Any) -> dict[str, int]:
     """Return figures in our words: its input holds what was read from a cache."""
-    used = raw_json.table(raw)
+    told = raw_json.table(raw)
     names = ("input_tokens", "cache_read_input_tokens", "output_tokens")
-    both, cached, output = (int(raw_json.figure(used.get(name), integral=True)) for name in names)
+    both, cached, output = (raw_json.count(told.get(name)) for name in names)
     return {"input": max(0, both - cached), "cacheRead": cached, "output": output}
-
-
-def usage_of(figures: dict[str, int], basis: str = words.OF_SESSION) -> list[Event]:
-    """Return the event of what was used, if that is anything."""
-    total = sum(figures.values())
-    more = {"totalTokens": total, "costKind": words.NO_COST, "basis": basis}
-    return [events.usage({**figures, **more})] if total else []
 
 
 # --- talking to it ---
