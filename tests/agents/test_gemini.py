@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.agents import recordings
-from tests.agents.lines import Heard, plan
+from tests.agents.lines import Heard, kinds_of, plan
 from tmuxagents.agents import AGENTS
 from tmuxagents.agents.brand import session_uuid
 from tmuxagents.agents.gemini.command import GeminiReader
@@ -204,9 +204,10 @@ def test_figures_are_of_the_run_and_thoughts_beside_them() -> None:
 
 def test_odd_lines_are_borne() -> None:
     child = Heard(GeminiReader())
-    for kind in ("init", "message", "tool_use", "tool_result", "error", "result"):
+    for kind in kinds_of(GeminiReader):
         child.line(type=kind, stats=[], error=7, content=7, session_id=7)
     assert child.state.child_session is None
+    assert not child.line(type="news").active
     assert not child.told("usage")
     assert child.exit(0).status == "failed"
 

@@ -141,9 +141,8 @@ class AppServer(Talker, ThreadReader):
             return Reading(reply=jsonline.encode({"method": "initialized"}) + self._open())
         if method in (_BEGINS, _CONTINUES):
             told = self.takes_session(raw_json.table(result.get("thread")).get("id"), result.get("model"))
-            if self._prompt is None:
-                return Reading(told)
-            return Reading(told, reply=self._to_turn(_PROMPTS, {"input": _input(self._prompt)}))
+            begins = {"input": _input(self._prompt)}
+            return Reading(told, reply=b"" if self._prompt is None else self._to_turn(_PROMPTS, begins))
         told = []
         if method == _PROMPTS:
             told += self.turn_came(raw_json.table(result.get("turn")).get("id"))
