@@ -42,14 +42,13 @@ class Agents:
 
 
 AGENTS = Agents()
-# Types of agents that the user's settings define under names of their own, and their classes.
-_KINDS = {"acp": "Acp", "command": "Command"}
+# Types of agents that the user's settings define under names of their own.
+_KINDS = ("acp", "command")
 
 
 def find(name: str, kind: str | None = None) -> Agent | None:
     """Return an agent by its name, or one of a type; None if there is none."""
     if kind not in _KINDS:
         return AGENTS.get(name) if kind is None else None
-    module = __import__("tmuxagents.agents.command", fromlist=["Acp"])
-    agent: Agent = getattr(module, _KINDS[kind])(name)
+    agent: Agent = __import__("tmuxagents.agents.command", fromlist=["KINDS"]).KINDS[kind](name)
     return agent

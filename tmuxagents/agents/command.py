@@ -109,6 +109,10 @@ class Command(Agent):
         )
 
 
+KINDS = {"acp": Acp, "command": Command}
+
+# --- what a command prints ---
+
 MOST_LETTERS = 1024 * 1024  # of an answer: its beginning is kept
 _CUT = "\n[... cut: the answer is longer; stdout.log has all of it ...]"
 
