@@ -63,7 +63,7 @@ def _main() -> None:
 
 
 def _hide_words() -> None:
-    """Remove what follows the verb from our command line, which everybody can read while we run.
+    """Remove what follows the verb from our command line, which every user can read while we run.
 
     Names of options stay. If /proc does not allow it, all of it stays, and doctor says so.
     """

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 ROUND_S = 1.0  # where a run may change without an end: it is queued, or lives in the hands of a person
 LONG_ROUND_S = 3.0  # for the lines of active runs; ends arrive at once, and the parent reports launches
 LINGERS_S = 30.0  # with nothing to look after: the next launch is often near
-_NEWEST = 100  # of what was launched since the session began, and nobody told of
+_NEWEST = 100  # of the runs since the session began that its entries do not name
 
 
 def follow(write: Callable[[bytes], None]) -> int:
@@ -300,7 +300,7 @@ def child_line(run: Mapping[str, Any], now: float) -> dict[str, Any]:
 
 
 def background_line(runs: Iterable[Mapping[str, Any]], now: float) -> list[Row]:
-    """Return a line for each active run: who, how long, and what it does."""
+    """Return a line for each active run: its name, how long it works, and what it does."""
     found: list[Row] = []
     for run in runs:
         if run["status"] in records.ENDED:

@@ -208,7 +208,7 @@ def live_runs(caller: Caller) -> Snapshot:
 
 
 def ambiguous(found: Snapshot) -> NoSuchRun:
-    """Return the error for who does not say which of several runs is meant, and cannot be asked."""
+    """Return the error for a caller that does not say which of several runs it means, and cannot be asked."""
     ids = [str(shown.run["runId"]) for shown in found.rows]
     hint = f"name one: tmuxagents attach {found.rows[0].short}"
     return NoSuchRun(f"{len(ids)} runs are active here.", kind="ambiguous-run", hint=hint, candidates=ids)

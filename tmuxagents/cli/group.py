@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from itertools import chain
 
 import click
 
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 _SOCKET, _JSON = "tmuxagents.socket", "tmuxagents.json"
-# What a caller hears of who types a word that means nothing.
+# The hint for a verb that means nothing.
 _FIRST = ("launch", "run", "poll", "wait", "output", "send", "resume", "stop")
 _AS_NEAR = 0.75  # how like a known verb a misspelt one is
 # Other names of verbs that help shows.
-_ALIASES = {"ls": "poll", "ps": "poll", "status": "poll", "logs": "transcript"}
+_ALIASES = {"poll": ("ls", "ps", "status"), "transcript": ("logs",)}
 
 
 def _keep(context: click.Context, _option: click.Parameter, value: str | None) -> None:
@@ -95,14 +96,11 @@ class Verbs(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the verbs in their groups."""
         for group in (EVERYDAY, SET_UP, PROGRAMS):
-            rows = [(_with_aliases(name), line) for name, (_, of, line) in VERBS.items() if of == group]
+            here = [(name, line) for name, (_, of, line) in VERBS.items() if of == group]
+            rows = [(", ".join((name, *_ALIASES.get(name, ()))), line) for name, line in here]
             if rows:
                 with formatter.section(group):
                     formatter.write_dl(rows)
-
-
-def _with_aliases(name: str) -> str:
-    return ", ".join((name, *(alias for alias, verb in _ALIASES.items() if verb == name)))
 
 
 def unknown(name: str, *arguments: str) -> BadRequest:
@@ -111,7 +109,7 @@ def unknown(name: str, *arguments: str) -> BadRequest:
 
     way = meant.verb((name, *arguments), (*VERBS, *HIDDEN))
     if way is None:
-        known = [*meant.VERBS, *VERBS, *_ALIASES]
+        known = [*meant.VERBS, *VERBS, *chain(*_ALIASES.values())]
         near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=_AS_NEAR)
         way = meant.VERBS.get(near[0], near[0]) if near else None
     hint = (

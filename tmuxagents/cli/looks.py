@@ -249,7 +249,7 @@ def _wait(
     since: str | None = None,
     **how: Any,
 ) -> int:
-    # Here, since who only looks does not wait; and all that the end will need, while there is time.
+    # Only a wait needs these; and it imports all that its end will need while there is time.
     from tmuxagents.registry import learn, schema  # noqa: F401, PLC0415
     from tmuxagents.status import wait as status_wait  # noqa: PLC0415
 

@@ -116,6 +116,11 @@ def request(by: Launcher, task: str, *, base: str | None = None, mode: str, **wa
     on = wanted.get("on")
     is_there = on is not None and on.partition(":")[0] != records.SLURM
     cwd = start if wanted["cwd"] is None or is_there else os.path.normpath(os.path.join(start, wanted["cwd"]))
+    files: Sequence[FileSpec] = ()
+    if wanted["files"]:
+        from tmuxagents.launch import prepare  # noqa: PLC0415  (needed only for --file)
+
+        files = prepare.parse_files(wanted["files"], cwd)
     return LaunchRequest(
         task=task,
         cwd=cwd,
@@ -127,7 +132,7 @@ def request(by: Launcher, task: str, *, base: str | None = None, mode: str, **wa
         name=wanted["name"],
         owner=by.caller.owner,
         timeout=wanted["timeout"],
-        files=_file_specs(wanted["files"], cwd),
+        files=files,
         after=[os.path.basename(lookup.find_run(run, by.caller)) for run in wanted["after"]],
         allow_outside=wanted["allow_outside"],
         keep_background=wanted["keep_background"],
@@ -143,11 +148,3 @@ def request(by: Launcher, task: str, *, base: str | None = None, mode: str, **wa
 def driver(*, live: bool | None) -> str | None:
     """Return the driver that the option --live or --batch names; None without it."""
     return None if live is None else records.LIVE if live else records.BATCH
-
-
-def _file_specs(files: Sequence[str], cwd: str) -> Sequence[FileSpec]:
-    if not files:
-        return ()
-    from tmuxagents.launch import prepare  # noqa: PLC0415  (needed only for --file)
-
-    return prepare.parse_files(files, cwd)

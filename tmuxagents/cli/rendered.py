@@ -88,8 +88,14 @@ def page(run_dirs: Iterable[str]) -> bytes:
     """Return the page of some runs."""
     from tmuxagents.render import html  # noqa: PLC0415  (only for a page)
 
-    made = time.strftime("%Y-%m-%d %H:%M %Z")
-    return html.page([html.RunPage(*_read(folder)) for folder in run_dirs], made).encode("utf-8", "replace")
+    pages = []
+    for folder in run_dirs:
+        reader = StoryReader(folder, calls.WHOLE, home=os.path.expanduser("~"))
+        run = reader.look()
+        blocks = [*reader.story.blocks, *reader.story.open]
+        name = safe.line(run.plan.name or run.run_id[:8])
+        pages.append(html.RunPage(run.run_id, name, run.standing.status, blocks))
+    return html.page(pages, time.strftime("%Y-%m-%d %H:%M %Z")).encode("utf-8", "replace")
 
 
 def write_page(path: str, text: bytes) -> None:
@@ -104,14 +110,6 @@ def write_page(path: str, text: bytes) -> None:
         with contextlib.suppress(OSError):
             os.unlink(making)
         raise Unusable(f"{safe.line(path)} cannot be written: {error.strerror}.", kind="file") from error
-
-
-def _read(folder: str) -> tuple[str, str, str, Sequence[Block]]:
-    reader = StoryReader(folder, calls.WHOLE, home=os.path.expanduser("~"))
-    run = reader.look()
-    name = run.plan.name or run.run_id[:8]
-    blocks = [*reader.story.blocks, *reader.story.open]
-    return run.run_id, safe.line(name), run.standing.status, blocks
 
 
 # --- a search ---

@@ -209,6 +209,24 @@ def presets(_context: click.Context, incomplete: str) -> list[CompletionItem]:
     return _fitting(told, incomplete)
 
 
+def preset_names(_context: click.Context, incomplete: str) -> list[CompletionItem]:
+    """Return the names that a preset file can be called by, its source included."""
+    from tmuxagents.presets import survey as reading  # noqa: PLC0415
+    from tmuxagents.registry import lookup  # noqa: PLC0415
+    from tmuxagents.settings import load  # noqa: PLC0415  (only where a preset is expected)
+
+    settings = load.load(os.environ, lookup.here().project)
+    known = reading.survey(lookup.folder() or "/", os.environ, settings).catalogue.names()
+    return [CompletionItem(name) for name in known if name.startswith(incomplete)]
+
+
+def setting_keys(_context: click.Context, incomplete: str) -> list[CompletionItem]:
+    """Return the settings that a word could name."""
+    from tmuxagents.settings import keys  # noqa: PLC0415  (only where a setting is expected)
+
+    return _fitting(((key, "") for key in keys.KEYS), incomplete)
+
+
 def layouts(_context: click.Context, incomplete: str) -> list[CompletionItem]:
     """Return the layouts that a word could name."""
     from tmuxagents.layouts import opening as reading  # noqa: PLC0415
@@ -244,14 +262,24 @@ _OFFERS: dict[str, Offer] = {
     "verbs": verbs,
     "on": hosts,
 }
+# A verb that has verbs -> the same for the parameters of those.
+_OFFERS_BELOW: dict[str | None, dict[str, Offer]] = {
+    "presets": {"name": preset_names, "wanted": preset_names},
+    "layouts": {"name": layouts},
+    "hosts": {"host": hosts},
+    "config": {"key": setting_keys},
+}
 
 
 def offer(command: click.Command) -> None:
-    """Give the parameters of a verb their completions."""
-    for parameter in command.params:
-        wanted = _OFFERS.get(parameter.name or "")
-        if wanted is not None:
-            parameter.shell_complete = wanted  # type: ignore[method-assign, assignment]
+    """Give the parameters of a verb, and of the verbs below it, their completions."""
+    below = command.commands.values() if isinstance(command, click.Group) else ()
+    offers_below = _OFFERS_BELOW.get(command.name, {})
+    for verb, offers in [(command, _OFFERS), *((verb, offers_below) for verb in below)]:
+        for parameter in verb.params:
+            wanted = offers.get(parameter.name or "")
+            if wanted is not None:
+                parameter.shell_complete = wanted  # type: ignore[method-assign, assignment]
 
 
 VERBS = {"help": explain, "schema": schema, "skill": skill, "completion": completion}

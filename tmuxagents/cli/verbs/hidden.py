@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _MOST_REQUEST = 64 * 1024 * 1024
+_JSON = click.option("--json", is_flag=True, expose_value=False)  # errors are printed as JSON
 
 
 @click.command(hidden=True)
@@ -45,8 +46,8 @@ def far() -> None:
 
 
 @far.command("launch")
-@click.option("--json", "as_json", is_flag=True)
-def launch(*, as_json: bool) -> None:  # noqa: ARG001  (errors are printed as JSON)
+@_JSON
+def launch() -> None:
     """Launch the run that stdin asks for, once."""
     from tmuxagents.launch import far_side  # noqa: PLC0415  (each part has its own)
     from tmuxagents.machines import requests  # noqa: PLC0415  (as above)
@@ -73,8 +74,8 @@ def _asked() -> dict[str, Any]:
 
 @far.command("send")
 @click.argument("run")
-@click.option("--json", "as_json", is_flag=True)
-def send(*, run: str, as_json: bool) -> None:  # noqa: ARG001  (errors are printed as JSON)
+@_JSON
+def send(*, run: str) -> None:
     """Send the message on stdin to a run."""
     from tmuxagents.status.send import Sending  # noqa: PLC0415  (as above)
 
@@ -86,8 +87,8 @@ def send(*, run: str, as_json: bool) -> None:  # noqa: ARG001  (errors are print
 
 @far.command("answer")
 @click.argument("run")
-@click.option("--json", "as_json", is_flag=True)
-def answer(*, run: str, as_json: bool) -> None:  # noqa: ARG001  (errors are printed as JSON)
+@_JSON
+def answer(*, run: str) -> None:
     """Give the answer on stdin to a run."""
     from tmuxagents.status.send import Answering  # noqa: PLC0415  (as above)
 
@@ -158,8 +159,8 @@ def upload(*, key: str) -> None:
 
 
 @code.command("do")
-@click.option("--json", "as_json", is_flag=True)
-def do(*, as_json: bool) -> None:  # noqa: ARG001  (errors are printed as JSON)
+@_JSON
+def do() -> None:
     """Do what stdin asks for."""
     from tmuxagents.machines import leavings  # noqa: PLC0415  (as above)
     from tmuxagents.text import jsonline  # noqa: PLC0415  (as above)

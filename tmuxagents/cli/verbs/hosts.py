@@ -23,24 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from click.shell_completion import CompletionItem
-
     from tmuxagents.machines.hosts import Host
     from tmuxagents.machines.probe import FarFacts
 
 _AT_ONCE = 8
 _HEADER = ("HOST", "ENGINE", "VERSION", "AGENT", "MAX", "HEARD", "DIRECTORY")
 _NONE = ("There are no hosts yet.", "hint: tmuxagents hosts add NAME, a name of your ssh configuration")
-
-
-def names(context: click.Context, _argument: click.Parameter, beginning: str) -> list[CompletionItem]:
-    """Return the hosts that a word could name."""
-    from tmuxagents.cli.verbs import explaining  # noqa: PLC0415  (for shells that ask)
-
-    return explaining.hosts(context, beginning)
-
-
-_NAME = click.argument("host", metavar="NAME", shell_complete=names)
+_NAME = click.argument("host", metavar="NAME")
 
 
 @click.group("hosts", invoke_without_command=True, epilog="Example: tmuxagents hosts add box")
@@ -202,7 +191,7 @@ def _agent(one: dict[str, Any]) -> Check:
 
 
 @click.command(epilog="Example: tmuxagents hosts check box")
-@click.argument("host", metavar="[NAME]", required=False, shell_complete=names)
+@click.argument("host", metavar="[NAME]", required=False)
 @values.JSON
 def check(*, host: str | None, as_json: bool) -> int:
     """Look at the host NAME, or at each, again: a line for each thing. Exit with 1 if one is broken."""

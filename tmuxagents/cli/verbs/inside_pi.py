@@ -193,7 +193,7 @@ _ACTS = {describe.CREATE: _create, describe.EDIT: _edit, describe.DELETE: _delet
 
 
 class PersonLeft(click.exceptions.Exit):
-    """The person has left the talk, or there is nobody; nothing was changed."""
+    """The person has left the talk, or there is none; nothing was changed."""
 
     def __init__(self) -> None:
         super().__init__(0)
@@ -202,7 +202,7 @@ class PersonLeft(click.exceptions.Exit):
 class ParentTalk:
     """One talk, which can put the wizard's questions, too.
 
-    `alone`: there is nobody to ask, and what is said goes wherever that program puts it.
+    `alone`: there is no person to ask, and what is said goes wherever that program puts it.
     """
 
     def __init__(self, *, alone: bool = False) -> None:

@@ -20,22 +20,10 @@ from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from click.shell_completion import CompletionItem
-
-    from tmuxagents.launch.plan import LaunchRequest
-    from tmuxagents.launch.prepare import Prepared
     from tmuxagents.layouts.layout import Layout, Shelf
     from tmuxagents.tmux.sessions import LayoutSession
 
 _CLEAR = b"\x1b[H\x1b[2J\x1b[3J"
-
-
-def _names(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    from tmuxagents.cli.verbs import explaining  # noqa: PLC0415  (for shells that ask)
-
-    return explaining.layouts(context, incomplete)
 
 
 @click.group("layouts", invoke_without_command=True, epilog="Example: tmuxagents layouts open dashboard")
@@ -67,7 +55,7 @@ def list_(*, as_json: bool, template: str | None) -> None:
 
 
 @layouts_verb.command("show", epilog="Example: tmuxagents layouts show global:dashboard")
-@click.argument("name", shell_complete=_names)
+@click.argument("name")
 @values.JSON
 def show(*, name: str, as_json: bool) -> None:
     """Show what NAME makes (also shipped:NAME, global:NAME or project:NAME), and which file says so."""
@@ -83,7 +71,7 @@ def _survey() -> Shelf:
 
 
 @layouts_verb.command("open", params=[group.SOCKET], epilog="Example: tmuxagents layouts open grid")
-@click.argument("name", default="default", shell_complete=_names)
+@click.argument("name", default="default")
 @click.option("-d", "--detached", is_flag=True, help="Only make the session; show it to nobody.")
 @values.JSON
 def open_(*, name: str, detached: bool, as_json: bool) -> None:
@@ -109,7 +97,7 @@ def open_(*, name: str, detached: bool, as_json: bool) -> None:
         printing.lines([f"session {made.name}; show it with: {' '.join(argv[:-1])} ={made.name}"])
 
 
-def _show(server_: tmux.Tmux, made: LayoutSession) -> bool:
+def _show(server: tmux.Tmux, made: LayoutSession) -> bool:
     """Show a session to the person who calls; say whether there is one."""
     try:
         viewer = attach.find_viewer(os.environ, attaching.terminal(), hint="")
@@ -118,7 +106,7 @@ def _show(server_: tmux.Tmux, made: LayoutSession) -> bool:
             raise
         return False
     printing.warn(viewer.warnings)
-    become = attach.show_session(viewer, server_, made)
+    become = attach.show_session(viewer, server, made)
     if become is not None:
         foreground.become(become, attaching.outside())
     return True
@@ -140,20 +128,19 @@ def _launch(layout: Layout) -> list[str]:
     from tmuxagents.launch import prepare  # noqa: PLC0415  (few layouts launch anything)
 
     launcher = options.launcher()
-    prepared: list[Prepared] = prepare.prepare(launcher, [_request(launcher, item) for item in layout.launch])
+    requests = []
+    for item in layout.launch:
+        given = {key: item.get(key) for key in ("preset", "model", "cwd", "name", "timeout")}
+        given |= {"files": item.get("files") or (), "agent": None, "after": ()}
+        given |= {"allow_outside": False, "keep_background": False}
+        requests.append(options.request(launcher, item["task"], mode="background", **given))
+    prepared = prepare.prepare(launcher, requests)
     launched = [launcher.start(one) for one in prepared]
     printing.warn(dict.fromkeys(warning for one in launched for warning in one.warnings))
     return [one.run.run_id for one in launched]
 
 
-def _request(launcher: Any, item: Any) -> LaunchRequest:
-    given: dict[str, Any] = {key: item.get(key) for key in ("preset", "model", "cwd", "name", "timeout")}
-    rest: dict[str, Any] = {"agent": None, "after": (), "allow_outside": False, "keep_background": False}
-    files = item.get("files") or ()
-    return options.request(launcher, item["task"], mode="background", files=files, **given, **rest)
-
-
-# --- in panes ---------------------------------------------------------------------------------------------
+# --- in panes ---
 
 
 @click.command("_newest", hidden=True)

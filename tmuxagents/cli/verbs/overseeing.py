@@ -156,11 +156,11 @@ def answer(*, run: str, said: tuple[str, ...], as_json: bool) -> None:
         raise BadRequest("The answer is missing.", kind="usage", hint=hint)
     caller = lookup.here()
     by = f"parent {caller.owner}" if caller.owner else "a person"
-    found, ask, who = Answering(lookup.find_run(run, caller), by=by).answer(said)
+    found, ask, answered_by = Answering(lookup.find_run(run, caller), by=by).answer(said)
     if as_json:
         printing.document({"v": 1} | sessions.document(found, caller))
         return
-    printing.lines([answers.answered(found.run_id, ask["text"], who)])
+    printing.lines([answers.answered(found.run_id, ask["text"], answered_by)])
 
 
 @click.command(epilog="Example: tmuxagents stop 01a1ee15")

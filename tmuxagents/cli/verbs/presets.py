@@ -30,14 +30,7 @@ if TYPE_CHECKING:
     from tmuxagents.settings.keys import Settings
 
 
-def names(_context: click.Context, _argument: click.Parameter, beginning: str) -> list[str]:
-    """Return the names that begin so, for a shell that completes."""
-    folder, settings = _here()
-    known = reading.survey(folder, os.environ, settings).catalogue.names()
-    return [name for name in known if name.startswith(beginning)]
-
-
-_NAME = click.argument("name", shell_complete=names)
+_NAME = click.argument("name")
 _FIELDS = (
     click.option("-d", "--description", metavar="TEXT", help="What it is for."),
     click.option("-m", "--model", metavar="MODEL", help="The agent's model."),
@@ -275,7 +268,7 @@ def show(*, name: str, as_json: bool) -> None:
 
 
 @presets.command(epilog="Example: tmuxagents presets check .pi/subagents/repo-scout.md")
-@click.argument("wanted", nargs=-1, metavar="[FILE|NAME]...", shell_complete=names)
+@click.argument("wanted", nargs=-1, metavar="[FILE|NAME]...")
 @values.JSON
 def check(*, wanted: tuple[str, ...], as_json: bool) -> None:
     """Check preset and profile files, all or those named: exit code 2 if one of them is bad."""

@@ -12,7 +12,7 @@ from collections import Counter
 import click
 
 from tmuxagents.agents import installed, resolve
-from tmuxagents.cli import group, printing
+from tmuxagents.cli import boundary, group, printing
 from tmuxagents.cli.verbs import integrate, presets
 from tmuxagents.errors import BadRequest, TmuxAgentsError, Unusable
 from tmuxagents.integrate import parents, pi, plan, tmux, tmux_texts
@@ -156,7 +156,7 @@ class Walk:
             try:
                 found = resolve.resolve(answer, self._agent, os.environ, self._settings)
             except TmuxAgentsError as error:
-                self._say(error.message, *([f"hint: {error.hint}"] if error.hint else []))
+                self._say(*boundary.lines_of(error))
                 continue
             name = str(found.resolved)
             path = SettingsFiles(os.environ, None).put("defaultModel", name, "global")
@@ -208,7 +208,7 @@ class Walk:
             try:
                 click.get_current_context().invoke(presets.new, name=name, in_editor=True)
             except TmuxAgentsError as error:
-                self._say(error.message, *([f"hint: {error.hint}"] if error.hint else []))
+                self._say(*boundary.lines_of(error))
 
     # --- how they speak
 
@@ -229,7 +229,7 @@ class Walk:
                 carry_out(found)
                 self._say(*map(plan.said, found.changes), *map(plan.left, found.left), *found.warnings)
         except TmuxAgentsError as error:
-            self._say(error.message, *([f"hint: {error.hint}"] if error.hint else []))
+            self._say(*boundary.lines_of(error))
 
     def _agrees(self, question: str, *, suggested: bool) -> bool:
         return suggested if self._yes else click.confirm(f"  {question}", default=suggested)

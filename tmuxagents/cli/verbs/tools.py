@@ -156,7 +156,7 @@ _MOST_ROWS = 120  # of a run that is opened
 )
 def mcp(*, limit: float) -> None:
     """Serve the tools to an MCP client on stdin and stdout, until it leaves."""
-    from tmuxagents.mcp.server import Server  # noqa: PLC0415  (who calls one tool needs no server)
+    from tmuxagents.mcp.server import Server  # noqa: PLC0415  (a call of one tool needs no server)
 
     printing.check_in()
     socket = group.socket()
@@ -170,7 +170,7 @@ def mcp(*, limit: float) -> None:
 def resource(*, address: str | None) -> int:
     """Print the caller's latest resources, or the one at ADDRESS."""
     document: dict[str, Any]
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # who calls us holds it back (mcp/calls)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # mcp/calls holds it back
     try:
         caller = lookup.here()
         if address is None:

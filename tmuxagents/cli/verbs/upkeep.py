@@ -13,7 +13,7 @@ from tmuxagents.integrate import config as changes
 from tmuxagents.integrate.config import SettingsFiles
 from tmuxagents.registry import lookup
 from tmuxagents.runs import words
-from tmuxagents.settings import keys, load
+from tmuxagents.settings import load
 from tmuxagents.text import safe
 from tmuxagents.text.width import table
 from tmuxagents.upkeep import doctor, prune, prune_rules
@@ -61,13 +61,7 @@ _WIDE = 10_000  # columns: a path is cut on a terminal alone
 _PROJECT = click.option(
     "--project", "in_project", is_flag=True, help="In the settings of this project, not in your own."
 )
-
-
-def _complete_key(_context: click.Context, _option: click.Parameter, begun: str) -> list[str]:
-    return [key for key in keys.KEYS if key.startswith(begun)]
-
-
-_KEY = click.argument("key", metavar="KEY", shell_complete=_complete_key)
+_KEY = click.argument("key", metavar="KEY")
 
 
 @click.group("config", invoke_without_command=True, epilog="Example: tmuxagents config set timeout 900")
