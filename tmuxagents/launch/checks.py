@@ -64,7 +64,15 @@ def check_machine(
     if not os.path.exists(database.path_of(caller.home)):
         # Making the registry tries the locks of the disk: without them no program could conclude a run.
         lookup.with_registry(caller, lambda _: None)
-    _check_tmux(caller, place, environment)
+    if process.find_program("tmux", environment.get("PATH", "")) is None:
+        raise Unusable("There is no tmux on PATH.", kind="tmux-missing", hint="install it: apt install tmux")
+    tmux.refuse_impossible(place.socket)
+    if tmux.is_denied(place.socket):
+        raise _not_allowed(f"tmux at {place.socket} may not be used", caller, place)
+    if tmux.listening(place.socket) is None:
+        if not tmux.may_be_made(place.socket):
+            raise _not_allowed(f"no tmux socket can be made at {place.socket}", caller, place)
+        tmux.client_version()  # of a server that lives, the call that opens the window asks it
     waiting = len(_queue(caller).tickets())
     if waiting >= MOST_WAITING:  # each is a process of 3 MB
         message = f"{waiting} runs wait for a slot already; {MOST_WAITING} is the most."
@@ -86,19 +94,6 @@ def _check_state(caller: Caller, place: ChosenServer) -> None:
     if disk.f_bavail * disk.f_frsize < _LEAST_BYTES:
         message = f"The disk of {caller.home} is full: less than 1 MB is left."
         raise Unusable(message, kind="no-space", hint=f"make room: df -h {caller.home}")
-
-
-def _check_tmux(caller: Caller, place: ChosenServer, environment: Mapping[str, str]) -> None:
-    """Refuse where there is no tmux, none new enough, or none that we may talk to."""
-    if process.find_program("tmux", environment.get("PATH", "")) is None:
-        raise Unusable("There is no tmux on PATH.", kind="tmux-missing", hint="install it: apt install tmux")
-    tmux.refuse_impossible(place.socket)
-    if tmux.is_denied(place.socket):
-        raise _not_allowed(f"tmux at {place.socket} may not be used", caller, place)
-    if tmux.listening(place.socket) is None:
-        if not tmux.may_be_made(place.socket):
-            raise _not_allowed(f"no tmux socket can be made at {place.socket}", caller, place)
-        tmux.client_version()  # of a server that lives, the call that opens the window asks it
 
 
 def _not_allowed(what: str, caller: Caller, place: ChosenServer) -> Unusable:

@@ -31,7 +31,12 @@ def meet(name: str, has: Capabilities, request: LaunchRequest, preset: Preset | 
     """Return what the plan says of permission and tools, or refuse with all that the agent cannot do."""
     faults: list[Fault] = []
     given = _permission(has, request, preset)
-    faults += _permission_faults(name, has, given)
+    if given is not None and given not in has.permissions:
+        known = ", ".join(has.permissions)
+        message = f"The agent {name} has no permission {given}: it knows {known}."
+        if not known:
+            message = f"The agent {name} has no permission levels: it may do what its tools can."
+        faults.append(Fault("bad-argument", message, field="permission"))
     tools = list(preset.tools or ()) if preset else []
     mapped = [has.tools.get(tool, tool) for tool in tools]
     own = preset is None or preset.of is None or preset.of.agent == name
@@ -58,16 +63,6 @@ def _permission(has: Capabilities, request: LaunchRequest, preset: Preset | None
     if preset.source == "project" and wanted in levels and default in levels:
         return min(wanted, default, key=levels.index)
     return wanted
-
-
-def _permission_faults(name: str, has: Capabilities, given: str | None) -> Iterator[Fault]:
-    if given is None or given in has.permissions:
-        return
-    known = ", ".join(has.permissions)
-    message = f"The agent {name} has no permission {given}: it knows {known}."
-    if not known:
-        message = f"The agent {name} has no permission levels: it may do what its tools can."
-    yield Fault("bad-argument", message, field="permission")
 
 
 def _tool_faults(name: str, has: Capabilities, tools: Sequence[str], *, reads: bool) -> Iterator[Fault]:

@@ -114,7 +114,7 @@ class Preparing:
         plan = around.plan(request._replace(permission=met.permission), model=model, preset=preset)
         if preset is not None and list(plan.tools) != met.tools:
             plan = plan.changed(tools=met.tools)
-        variables, warnings = _keys(_keyed(request, preset), plan)
+        variables, warnings = _variables(plan, self._settings, _keyed(request, preset))
         blocks: list[str] = []
         if request.blocks is not None:
             blocks = list(request.blocks)
@@ -126,10 +126,12 @@ class Preparing:
             *warnings,
             *prompt.left_out(blocks),
         ]
-        texts = {directory.PROMPT: _prompt(request, blocks), **plans.prompt_files(preset)}
-        if request.continues is not None:
-            texts |= request.continues.texts
-        variables = {**_account(plan, self._settings, _keyed(request, preset)), **variables}
+        before, text = request.continues, ""
+        if not request.reopens:
+            transcript = before.transcript if before else None
+            text = prompt.compose(request.task, blocks=blocks, transcript=transcript)
+        texts = {directory.PROMPT: plans.prompt_bytes(text), **plans.prompt_files(preset)}
+        texts |= before.texts if before else {}
         return Prepared(request, plan, texts, variables, list(dict.fromkeys(warnings)))
 
     def _model(self, request: LaunchRequest, preset: Preset | None) -> Resolved:
@@ -199,8 +201,8 @@ def _keyed(request: LaunchRequest, preset: Preset | None) -> Preset | None:
     return preset or (request.continues.preset if request.continues else None)
 
 
-def _account(plan: Plan, settings: Settings, keyed: Preset | None) -> Mapping[str, str]:
-    """Return the variables of another account or home: those of the user's settings, then of the preset."""
+def _variables(plan: Plan, settings: Settings, keyed: Preset | None) -> tuple[dict[str, str], list[str]]:
+    """Return the variables of another account, home or key, and warnings; those of the preset come last."""
     variable = installed.agent_of(plan.agent, settings).home_variable
     given = [(settings.agent_homes.get(plan.agent), settings.agent_variables.get(plan.agent))]
     given += [(keyed.home, keyed.variables)] if keyed else []
@@ -208,24 +210,12 @@ def _account(plan: Plan, settings: Settings, keyed: Preset | None) -> Mapping[st
     for home, variables in given:
         found |= {} if home is None else {variable: os.path.expanduser(home)}
         found |= variables or {}
-    return found
-
-
-def _keys(preset: Preset | None, plan: Plan) -> tuple[Mapping[str, str], list[str]]:
-    """Return the variables of a profile's key, and warnings."""
-    if preset is None or preset.api_key is None:
-        return {}, []
+    if keyed is None or keyed.api_key is None:
+        return found, []
     from tmuxagents.presets.survey import key_variables  # noqa: PLC0415  (as above)
 
-    return key_variables(preset, plan)
-
-
-def _prompt(request: LaunchRequest, blocks: Sequence[str]) -> bytes:
-    """Return the effective prompt: files, what was said before if that is replayed, the task to the byte."""
-    if request.reopens:
-        return b""
-    transcript = request.continues.transcript if request.continues else None
-    return plans.prompt_bytes(prompt.compose(request.task, blocks=blocks, transcript=transcript))
+    of_key, warnings = key_variables(keyed, plan)
+    return {**found, **of_key}, warnings
 
 
 # --- the runs of one call -------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ FILE = "hosts.json"
 _LOCK = "hosts.lock"
 _LOCK_S = 5.0
 _LONGEST = 100
+_MEMBERS = {"max_running": "maxRunning"}  # of the file, where they are not called as the fields of a host
 # It becomes a word of ssh's command line and the name of a file. `:` and `slurm@` belong to `--on`.
 _NAME = re.compile(rf"(?!slurm(?:@|$))[A-Za-z0-9_][A-Za-z0-9._@-]{{0,{_LONGEST - 1}}}")
 
@@ -134,17 +135,8 @@ def _host(name: str, entry: Any) -> Host:
     wrong = [key for key, is_right in right.items() if not is_right]
     if wrong:
         raise ValueError(f'"{name}" has no usable "{wrong[0]}"')
-    return Host(
-        name,
-        engine=entry["engine"],
-        destination=entry["destination"],
-        command=tuple(entry["command"]),
-        home=entry["home"],
-        version=entry["version"],
-        max_running=most,
-        cwd=entry.get("cwd"),
-        agent=entry.get("agent"),
-    )
+    found: dict[str, Any] = {field: entry.get(_MEMBERS.get(field, field)) for field in Host._fields}
+    return Host(**found | {"name": name, "command": tuple(entry["command"])})
 
 
 def _is_text(value: Any) -> bool:
@@ -160,16 +152,8 @@ def _is_text(value: Any) -> bool:
 
 def document(host: Host) -> dict[str, Any]:
     """Return a host as the file has it."""
-    return {
-        "engine": host.engine,
-        "destination": host.destination,
-        "command": list(host.command),
-        "home": host.home,
-        "version": host.version,
-        "maxRunning": host.max_running,
-        "cwd": host.cwd,
-        "agent": host.agent,
-    }
+    fields = {_MEMBERS.get(name, name): value for name, value in host._asdict().items() if name != "name"}
+    return fields | {"command": list(host.command)}
 
 
 def format_hosts(hosts: Mapping[str, Host]) -> bytes:
