@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
+import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -115,6 +117,23 @@ def test_a_closed_door_is_told_at_once(lab: Lab) -> None:
         os.rename(lab.folder / "kept", lab.folder / "authorized_keys")
     assert caught.value.kind == "login-refused"
     assert lab.masters() == []
+
+
+@pytest.mark.parametrize("before", ["", "echo hello; read -r _; "])
+def test_ctrl_c_says_whether_the_question_has_left(lab: Lab, tmp_path: Path, before: str) -> None:
+    there = tmp_path / "there"
+
+    def press() -> None:
+        eventually(there.exists)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    person = threading.Thread(target=press)
+    person.start()
+    line = f"{before}touch {shlex.quote(str(there))}; sleep 60"
+    with pytest.raises(ssh.CutOff) as caught:
+        ssh.run_line(HOST, line, timeout=30, environment=environment(lab), input=b"x\n", greeting=b"hello")
+    person.join()
+    assert caught.value.asked == bool(before)
 
 
 def test_without_ssh_it_says_so(lab: Lab, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tmuxagents.launch.prepare import Prepared
 
 LOG = "slurm.log"
-SUBMIT_LOCK = "submit.lock"  # held by who hands the job in, until sbatch has ended
+SUBMIT_LOCK = "submit.lock"  # held by the process that hands the job in, until sbatch has ended
 _BOOT = f"{os.path.dirname(os.path.dirname(os.path.abspath(__file__)))}/_wrap.py"
 
 

@@ -293,7 +293,7 @@ class _Turn:
 
 
 def launched_with(run: RunView) -> Sealed:
-    """Return what a run was launched with; raise NotPossible if its seal and its directory differ in that."""
+    """Return what a run was launched with; raise NotPossible if its seal and its directory differ."""
     sealed = seal.sealed(run.run_dir)
     if sealed.changed:
         hint = f"see what it did: tmuxagents transcript {run.run_id[:8]}; then launch it anew"

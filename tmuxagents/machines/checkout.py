@@ -41,7 +41,7 @@ class Project:
         self.git = self.at(self.repository)
 
     def at(self, repository: str, folder: str = "/", **more: str) -> git.Git:
-        """Return git for a repository here, without anybody's configuration."""
+        """Return git for a repository here, without the configuration of a user or the system."""
         return git.Git(self._environment, folder=folder, alone=True, more={"GIT_DIR": repository, **more})
 
     def checkout(self, run_id: str) -> str:

@@ -97,7 +97,7 @@ def prefix(host: Host, *, tty: bool = False, environment: Mapping[str, str]) -> 
 def command(
     host: Host, argv: Sequence[str], *, tty: bool = False, environment: Mapping[str, str]
 ) -> list[str]:
-    """Return the whole command that runs tmuxagents over there. Everybody can read it here and there."""
+    """Return the whole command that runs tmuxagents over there. Everyone can read it, here and there."""
     return [*prefix(host, tty=tty, environment=environment), shlex.join([*host.command, *argv])]
 
 

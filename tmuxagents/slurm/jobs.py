@@ -171,7 +171,7 @@ def in_job(launcher: Mapping[str, str], job: Mapping[str, str]) -> dict[str, str
 
 # --- the job of a run -------------------------------------------------------------------------------------
 
-# What a person may not say: sbatch would start a run twice, or not at all, or nobody would find it again.
+# Options that a person may not give: sbatch would start a run twice or not at all, or its job would be lost.
 _OURS = {
     "array": "a run is one job",
     "chdir": "the run's --cwd says where the child works",

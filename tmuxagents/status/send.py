@@ -95,7 +95,7 @@ class Sending:
 
 
 class Answering:
-    """One answer to one run. `by`: who answers, for the run's events."""
+    """One answer to one run. `by`: the person or program that answers, for the run's events."""
 
     def __init__(self, run_dir: str, *, by: str) -> None:
         self._run_dir = run_dir
