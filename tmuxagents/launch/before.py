@@ -1,4 +1,4 @@
-"""A run that another one waits for: what it answered, or why the other one ends before it begins. Joins."""
+"""A run for which another one waits: what it answered, or why the other one ends before it begins. Joins."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _SHORT = 8
 
 
 def judge(run_dir: str) -> tuple[RunView | None, Verdict | None]:
-    """Return a run that another one waits for while it goes on; else how the other one ends because of it.
+    """Return the run while it goes on, or how the one that waits for it ends because of it.
 
-    Neither: it has completed.
+    Neither of the two: it has completed.
     """
     try:
         run = inspect(run_dir)
@@ -36,7 +36,7 @@ def judge(run_dir: str) -> tuple[RunView | None, Verdict | None]:
 
 
 def output(run_dir: str) -> str | None:
-    """Return what a run answered; where its file is gone, or is not ours any more, what its events say."""
+    """Return what a run answered: its file, or what its events say if that is gone or not ours any more."""
     text = directory.read_bytes(f"{run_dir}/{directory.OUTPUT}", limit=directory.BIGGEST_OUTPUT)
     if text is not None:
         return text.decode("utf-8", "replace")

@@ -1,6 +1,6 @@
-"""The plan of a run: made of a request before anything else is, or refused.
+"""The plan of a run: made of a request before anything else exists, or refused.
 
-Every refusal happens here. What a preset decides: see presets/fields; which model it is: see agents/models.
+presets/fields says what a preset decides, agents/models which model it is.
 
 Pure.
 """

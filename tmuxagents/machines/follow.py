@@ -1,4 +1,4 @@
-"""The far end of a mirror: sends what is new in run directories here; and the frames in which it does.
+"""The far end of a mirror, which sends what is new in run directories here; and the frames that it sends.
 
 It is asked in lines, `{"run": ID, "at": {"events.jsonl": 120}}`, and answers in frames: a JSON line, then as
 many bytes as that says. A file that only grows is sent from where the mirror is; any other whole, when it

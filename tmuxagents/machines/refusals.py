@@ -1,4 +1,4 @@
-"""What another machine, or the way to it, says when it refuses: as one of our own errors. Pure."""
+"""What another machine, or ssh on the way to it, says when it refuses, as one of our own errors. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stop runs: each wrapper is asked to end its child and write the result, else killed. Joins."""
+"""Stop runs: ask each wrapper to end its child and write the result; kill one that does not. Joins."""
 
 from __future__ import annotations
 
