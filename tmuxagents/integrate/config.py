@@ -5,7 +5,6 @@ All other bytes of the files stay. Joins.
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import json
 import os
@@ -14,7 +13,7 @@ from typing import NamedTuple
 from tmuxagents.errors import BadConfig, BadRequest, Unusable
 from tmuxagents.integrate import disk, own_text
 from tmuxagents.settings import keys, load
-from tmuxagents.settings.rules import Argv
+from tmuxagents.settings.rules import Argv, json_or_text
 from tmuxagents.system import places
 
 TYPE_CHECKING = False
@@ -129,8 +128,7 @@ def value_of(key: str, words: Sequence[str]) -> Any:
     if isinstance(rule, Argv):
         value: Any = list(words)
         if len(words) == 1 and words[0].startswith("["):
-            with contextlib.suppress(ValueError, RecursionError):
-                value = json.loads(words[0])
+            value = json_or_text(words[0])
     elif len(words) == 1:
         value = rule.literal(words[0])
     else:
@@ -169,7 +167,7 @@ def shown(value: Any) -> str:
 
 
 def put(text: str | None, key: str, value: Any) -> str:
-    """Return a file's text with this setting. Raises json_member.CannotEdit."""
+    """Return a file's text with this setting. Raises own_text.CannotEdit."""
     if text is None or not text.strip():
         return own_text.made_member(keys.SECTION, key, value)
     changed = False

@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 from typing import NamedTuple
 
-from tmuxagents.errors import BadConfig, BadRequest, Fault
+from tmuxagents.errors import BadRequest
 from tmuxagents.presets import describe, preset
 from tmuxagents.presets.fields import GLOBAL, PRESET, PROJECT
 from tmuxagents.presets.preset import LONGEST_NAME, BadPreset, Preset
@@ -71,7 +71,7 @@ class Catalogue:
         for one in sorted(bad, key=lambda one: one.rank):
             before = not found or one.rank <= found[0].rank
             if (one.name == name and before) or (not found and one.name is None and _stem(one.path) == name):
-                raise _bad(one)
+                raise one.refusal()
         if not found:
             raise (refuse or self.unknown)(wanted)
         return found[0]
@@ -122,13 +122,6 @@ def hiding(preset: Preset) -> str | None:
 
 def _stem(path: str) -> str:
     return path.rpartition("/")[2].partition(".")[0]
-
-
-def _bad(bad: BadPreset) -> BadConfig:
-    kind = f"bad-{bad.kind}"
-    faults = [Fault(kind, f"{bad.path}: {flaw.words()}", field=flaw.field) for flaw in bad.flaws]
-    other = f", or ask for {GLOBAL}:NAME" if bad.source == PROJECT else ""
-    return BadConfig(bad.warning(), kind=kind, faults=faults, hint=f"correct the file{other}")
 
 
 # --- skills -----------------------------------------------------------------------------------------------

@@ -1,13 +1,14 @@
 """One preset or profile file: its text becomes a record, or a list of what is wrong with it. Pure.
 
-What a project's file may decide is little: see `_restrict`. Which fields there are: see presets/fields. Which
-of several files counts: see presets/catalogue. Texts come from the caller.
+A project's file may decide little: see `_restrict`. presets/fields has the fields, and presets/catalogue says
+which of several files counts. The caller reads the texts.
 """
 
 from __future__ import annotations
 
 import re
 
+from tmuxagents.errors import BadConfig, Fault
 from tmuxagents.presets import fields as preset_fields
 from tmuxagents.presets.fields import BODY, GLOBAL, NAME, PRESET, PROFILE, PROJECT, Flaw
 
@@ -83,19 +84,26 @@ def _field(key: str) -> Any:
     return property(lambda preset: preset.fields.get(key))
 
 
-class Preset:
-    """How a child is set up: the fields of one file, and where they come from."""
+class _FromFile:
+    """What is known of a preset, good or bad, by its file."""
 
-    def __init__(self, file: PresetFile, name: str, fields: Fields) -> None:
-        self.file = file
+    def __init__(self, file: PresetFile) -> None:
         self.kind = file.kind
         self.source = file.source
         self.path = file.path
+        self.rank = file.rank  # the lower one wins
+        self.of = file.of
+
+
+class Preset(_FromFile):
+    """How a child is set up: the fields of one file, and where they come from."""
+
+    def __init__(self, file: PresetFile, name: str, fields: Fields) -> None:
+        super().__init__(file)
+        self.file = file
         self.hash = file.hash
         self.name = name
         self.fields = fields
-        self.rank = file.rank  # the lower one wins
-        self.of = file.of
         self.hidden: Preset | None = None  # the user's own of the same name, behind this one
         self.hidden_by: str | None = None
         self.warnings: list[str] = []
@@ -162,22 +170,25 @@ class Preset:
         return f"<{self.source} {self.kind} {self.name!r}>"  # no prompt, no key in a log
 
 
-class BadPreset:
+class BadPreset(_FromFile):
     """A file that cannot be used, and why."""
 
     def __init__(self, file: PresetFile, name: str | None, flaws: Sequence[Flaw]) -> None:
-        self.kind = file.kind
-        self.source = file.source
-        self.path = file.path
+        super().__init__(file)
         self.name = name
         self.flaws = list(flaws)
-        self.rank = file.rank
-        self.of = file.of
 
     def warning(self) -> str:
         """Return it as one line."""
         flaws = "; ".join(flaw.words() for flaw in self.flaws)
         return f"Failed to load {self.kind} from {self.path}: {flaws}"
+
+    def refusal(self) -> BadConfig:
+        """Return the error for a file that is asked for."""
+        kind = f"bad-{self.kind}"
+        faults = [Fault(kind, f"{self.path}: {flaw.words()}", field=flaw.field) for flaw in self.flaws]
+        other = f", or ask for {GLOBAL}:NAME" if self.source == PROJECT else ""
+        return BadConfig(self.warning(), kind=kind, faults=faults, hint=f"correct the file{other}")
 
 
 def is_new_name(name: str) -> bool:

@@ -16,7 +16,6 @@ from tmuxagents.settings.rules import (
     Flag,
     Names,
     Number,
-    OptionalChoice,
     Socket,
     Text,
     Variables,
@@ -39,7 +38,7 @@ AGENT_TYPES = ("acp", "command")
 COMMAND, TYPE, ENV, HOME = "command", "type", "env", "home"
 _RULES: dict[str, Rule] = {
     COMMAND: Argv(None),
-    TYPE: OptionalChoice(*AGENT_TYPES),
+    TYPE: Choice(*AGENT_TYPES, optional=True),
     ENV: Variables(None),
     HOME: Text(None),
 }
@@ -128,30 +127,36 @@ class Settings:
     """The values in force, the source of each, and what had to be ignored."""
 
     def __init__(self) -> None:
-        self.values: dict[str, Any] = {}  # each key of the table as a person writes it
+        # Each key of the table as a person writes it.
+        self.values: dict[str, Any] = {key: rule.default for key, rule in KEYS.items()}
         self.sources: dict[str, str] = {}
         self.chosen: set[str] = set()  # keys for which a source says something that can be used
         self.warnings: list[str] = []
-        self.numbers: dict[str, float] = {}
-        self.agent_commands: dict[str, list[str]] = {}
-        self.agent_kinds: dict[str, str] = {}  # types of agents that the user defines
-        self.agent_homes: dict[str, str] = {}
-        self.agent_variables: dict[str, dict[str, str]] = {}
-        self.keep_background = False
-        self.project_presets = True
-        self.project_profiles_full = False
-        self.presets_from: list[str] = []  # agents whose own files are presets, too
-        self.default_model: str | None = None
-        self.default_agent = DEFAULT_AGENT
-        self.driver = "batch"
-        self.tmux_socket: str | None = None
-        self.tmux_session: str | None = None
-        self.on_end: list[str] | None = None
-        self.on_attention: list[str] | None = None
-        self.notify = "status"
-        self.keep_runs_s: float | None = None  # None keeps all
-        self.keep_windows_s: float | None = None  # of completed runs; None keeps them for ever
-        self.close_failed = False
+        self.settle()
+
+    def settle(self) -> None:
+        """Give each value the form that the program asks for."""
+        values = self.values
+        self.numbers: dict[str, float] = {key: values[key] for key in NUMBERS}
+        self.agent_commands: dict[str, list[str]] = by_agent(values, COMMAND)
+        self.agent_kinds: dict[str, str] = by_agent(values, TYPE)  # types of agents that the user defines
+        self.agent_homes: dict[str, str] = by_agent(values, HOME)
+        self.agent_variables: dict[str, dict[str, str]] = by_agent(values, ENV)
+        self.keep_background: bool = values["keepBackground"]
+        self.project_presets: bool = values["projectPresets"]
+        self.project_profiles_full: bool = values["projectProfiles"] == "full"
+        self.presets_from: list[str] = values["presetsFrom"] or []  # agents whose own files are presets, too
+        self.default_model: str | None = values["defaultModel"]
+        self.default_agent: str = values["defaultAgent"]
+        self.driver: str = values["driver"]
+        self.tmux_socket: str | None = values["tmux.socket"]
+        self.tmux_session: str | None = values["tmux.session"]
+        self.on_end: list[str] | None = values["onEnd"]
+        self.on_attention: list[str] | None = values["onAttention"]
+        self.notify: str = values["notify"]
+        self.keep_runs_s: float | None = Age.seconds(values["keepRuns"])  # None keeps all
+        # Of windows of completed runs, None for ever; and whether those of failed runs close, too.
+        self.keep_windows_s, self.close_failed = Windows.meaning(values["keepWindows"])
 
 
 def resolve(
@@ -181,7 +186,7 @@ def resolve(
         own = None if key in KEYS else agent_rule_of(key)
         if own is not None:
             _decide(settings, key, own, {"global": user[key]}, named)
-    _take(settings)
+    settings.settle()
     return settings
 
 
@@ -288,27 +293,3 @@ def _cap_concurrency(
         settings.values[key], settings.sources[key] = alone.values[key], alone.sources[key]
         settings.chosen |= alone.chosen
         settings.warnings.append(f"{named['project']}: a project may only lower {key}; ignored")
-
-
-def _take(settings: Settings) -> None:
-    """Give each value the form that the program asks for."""
-    values = settings.values
-    settings.numbers = {key: values[key] for key in NUMBERS}
-    settings.keep_background = values["keepBackground"]
-    settings.project_presets = values["projectPresets"]
-    settings.project_profiles_full = values["projectProfiles"] == "full"
-    settings.presets_from = values["presetsFrom"] or []
-    settings.default_model = values["defaultModel"]
-    settings.default_agent = values["defaultAgent"]
-    settings.driver = values["driver"]
-    settings.tmux_socket = values["tmux.socket"]
-    settings.tmux_session = values["tmux.session"]
-    settings.on_end = values["onEnd"]
-    settings.on_attention = values["onAttention"]
-    settings.notify = values["notify"]
-    settings.keep_runs_s = Age.seconds(values["keepRuns"])
-    settings.keep_windows_s, settings.close_failed = Windows.meaning(values["keepWindows"])
-    settings.agent_commands = by_agent(values, COMMAND)
-    settings.agent_kinds = by_agent(values, TYPE)
-    settings.agent_homes = by_agent(values, HOME)
-    settings.agent_variables = by_agent(values, ENV)

@@ -30,6 +30,16 @@ def time_limit_fault(value: Any) -> str | None:
     return f"must be at most {MOST} seconds" if value > MOST else None
 
 
+def json_or_text(text: str) -> Any:
+    """Return the value of a text that is JSON, else the text."""
+    import json  # noqa: PLC0415  (few set such a value, and every wrapper would pay for it)
+
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
 class Rule:
     """What a key may hold."""
 
@@ -54,20 +64,7 @@ class Rule:
         return self.default, f"must be {wanted}{default}"
 
 
-class JsonRule(Rule):
-    """What an environment variable, or a person, says as JSON."""
-
-    def literal(self, text: str) -> Any:
-        """Return the value, or the text that is not JSON."""
-        import json  # noqa: PLC0415  (few set such a value, and every wrapper would pay for it)
-
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError):
-            return text
-
-
-class Number(JsonRule):
+class Number(Rule):
     """A figure with a range; out of range it is clamped, and what is no figure is the default."""
 
     wanted = "a number"
@@ -77,6 +74,10 @@ class Number(JsonRule):
         self.least = least
         self.most = most
         self.told = told
+
+    def literal(self, text: str) -> Any:
+        """Return a number, or the text that is not one."""
+        return json_or_text(text)
 
     def clamped(self, value: float) -> float:
         """Return the nearest figure in the range."""
@@ -104,10 +105,10 @@ class Duration(Number):
 
 
 class Choice(Rule):
-    """One of a few words, the first of which is the default."""
+    """One of a few words, the first of which is the default; or none of them, if `optional`."""
 
-    def __init__(self, *words: str) -> None:
-        super().__init__(words[0])
+    def __init__(self, *words: str, optional: bool = False) -> None:
+        super().__init__(None if optional else words[0])
         self.words = words
 
     def read(self, value: Any) -> tuple[Any, str | None]:
@@ -117,18 +118,14 @@ class Choice(Rule):
         return self.bad(f"one of {', '.join(self.words)}")
 
 
-class OptionalChoice(Choice):
-    """One of a few words, or none."""
-
-    def __init__(self, *words: str) -> None:
-        super().__init__(*words)
-        self.default = None
-
-
-class Variables(JsonRule):
+class Variables(Rule):
     """Variables for a child's environment. What they hold is shown nowhere."""
 
     hidden = "(set)"
+
+    def literal(self, text: str) -> Any:
+        """Return what a person typed as JSON."""
+        return json_or_text(text)
 
     def read(self, value: Any) -> tuple[Any, str | None]:
         """Return the variables by name."""

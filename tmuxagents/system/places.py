@@ -155,7 +155,12 @@ def _why_foreign(facts: os.stat_result, *, is_end: bool) -> str | None:
     """Return why another user could have made a step. `is_end`: it must be ours, not even root's."""
     us = os.geteuid()
     if facts.st_uid != us and (is_end or (facts.st_uid != 0 and not _is_unmapped(facts.st_uid))):
-        return f"belongs to {_name_of(facts.st_uid)}"
+        import pwd  # noqa: PLC0415  (only to refuse)
+
+        try:
+            return f"belongs to {pwd.getpwuid(facts.st_uid).pw_name} (user {facts.st_uid})"
+        except KeyError:
+            return f"belongs to user {facts.st_uid}"
     if not facts.st_mode & _OTHERS_WRITE or stat.S_ISLNK(facts.st_mode) or only_we_write(facts):
         return None
     # In a sticky folder others can make something, but cannot replace what is ours.
@@ -169,16 +174,6 @@ def _is_unmapped(owner: int) -> bool:
     with open("/proc/self/uid_map", "rb", buffering=0) as lines:
         mapped = [line.split() for line in lines.read().split(b"\n") if line]
     return not any(int(first) <= owner < int(first) + int(count) for first, _, count in mapped)
-
-
-def _name_of(owner: int) -> str:
-    """Return a user's name, and number, for a sentence."""
-    import pwd  # noqa: PLC0415  (only to refuse)
-
-    try:
-        return f"{pwd.getpwuid(owner).pw_name} (user {owner})"
-    except KeyError:
-        return f"user {owner}"
 
 
 # --- settings files, and opening what others may have left ------------------------------------------------
@@ -239,20 +234,18 @@ def open_regular(path: str, *, folder: int | None = None, links: bool = True) ->
 
 
 def only_we_write(facts: os.stat_result) -> bool:
-    """Say whether nobody but us (and root) could have written a file, or put another into a folder."""
+    """Say whether only we (and root) could have written a file, or put another into a folder."""
     if facts.st_uid not in (os.getuid(), 0) or facts.st_mode & stat.S_IWOTH:
         return False
-    return not facts.st_mode & stat.S_IWGRP or _is_private(facts.st_gid)
-
-
-def _is_private(group: int) -> bool:
-    """Say whether a group has the user as its only member, as many systems combine with umask 002."""
+    if not facts.st_mode & stat.S_IWGRP:
+        return True
+    # The user may be the only member of the group: many systems combine that with umask 002.
     import grp  # noqa: PLC0415  (asked only for files that a group may write)
     import pwd  # noqa: PLC0415
 
     try:
-        user, ours = pwd.getpwuid(os.getuid()), grp.getgrgid(group)
+        user, group = pwd.getpwuid(os.getuid()), grp.getgrgid(facts.st_gid)
     except KeyError:
         return False
-    alone = user.pw_gid == group and ours.gr_name == user.pw_name
-    return alone and set(ours.gr_mem) <= {user.pw_name}
+    is_own = user.pw_gid == facts.st_gid and group.gr_name == user.pw_name
+    return is_own and set(group.gr_mem) <= {user.pw_name}

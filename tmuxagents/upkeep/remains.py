@@ -191,7 +191,10 @@ def _leftovers(stock: Stock, caller: Caller, pruned: Pruned, *, keep_s: float | 
         path = f"{caller.home}/{directory.SEALED}/{name}"
         if not os.path.lexists(f"{caller.runs}/{name}") and _is_older(path, since):
             yield path
-    yield from (path for path in stock.nameless if _is_older(path, since) and not _has_wrapper(path))
+    for path in stock.nameless:
+        presence = process.presence(directory.identity_of(directory.read_wrapper(path)))
+        if presence in (records.GONE, records.NEVER_CAME) and _is_older(path, since):
+            yield path
     over = [row.run_id for row in stock.rows.values() if row.concluded and row.run_id not in pruned.run_ids]
     passing = (f"{caller.runs}/{run_id}/{name}" for run_id in over for name in _PASSING)
     yield from (path for path in passing if _is_older(path, since))
@@ -207,11 +210,6 @@ def _is_older(path: str, moment: float) -> bool:
         return os.lstat(path).st_mtime < moment
     except OSError:
         return False
-
-
-def _has_wrapper(run_dir: str) -> bool:
-    presence = process.presence(directory.identity_of(directory.read_wrapper(run_dir)))
-    return presence not in (records.GONE, records.NEVER_CAME)
 
 
 # --- checkouts and runs of other machines -----------------------------------------------------------------
