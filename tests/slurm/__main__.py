@@ -78,7 +78,7 @@ def _ground() -> Iterator[Ground]:
         finally:
             for run in ground.started:
                 with suppress(TmuxAgentsError, OSError, AssertionError):
-                    commands.stop_job(str(run.folder), ground.environment, hard=True)
+                    commands.cancel(run.job, ground.environment)
             ground.leave_alone()
             quiet(ground.home)
 

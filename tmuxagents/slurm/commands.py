@@ -167,19 +167,16 @@ def job_of(marker: Mapping[str, Any]) -> str | None:
     return job_id if isinstance(job_id, str) and job_id.isdigit() else None
 
 
-def stop_job(run_dir: str, environment: Mapping[str, str], *, hard: bool = False) -> None:
-    """Ask a run's job to end, as `stop` does on this machine. `hard`: for a wrapper that does not."""
+def stop_job(run_dir: str, environment: Mapping[str, str]) -> None:
+    """Ask a run's job to end, as `stop` does on this machine; end a run without one."""
     job_id = job_of(directory.read_machine(run_dir) or {})
-    if job_id is None:
-        conclude(run_dir, cause=STOPPED, never_came=STOPPED.message, gone=True)
-    elif hard:
-        cancel(job_id, environment)
-    else:
+    if job_id is not None:
         ask_to_end(job_id, environment)
         if directory.read_wrapper(run_dir) is not None:
             return  # it ends the run
-        if any(job.id == job_id and job.is_over for job in queue(environment)):
-            conclude(run_dir, cause=STOPPED, never_came=STOPPED.message, gone=True)
+        if not any(job.id == job_id and job.is_over for job in queue(environment)):
+            return
+    conclude(run_dir, cause=STOPPED, never_came=STOPPED.message, gone=True)
 
 
 def exec_prefix(run_dir: str, *, tty: bool = False) -> list[str] | None:
