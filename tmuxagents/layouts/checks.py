@@ -261,7 +261,7 @@ def fault(layout: str, panes: int | None) -> str | None:
     try:
         _, count, end = _cell(found[2])
         if end != len(found[2]):
-            raise _Odd("something follows its end")  # noqa: TRY301  (as whatever else is wrong)
+            raise _Odd("something follows its end")  # noqa: TRY301  (as any other fault)
     except _Odd as why:
         return str(why)
     return None if count == panes else f"it is for {count} panes, and the window has {panes}"

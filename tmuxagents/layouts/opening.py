@@ -7,6 +7,7 @@ window or pane for each active run.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -36,15 +37,15 @@ if TYPE_CHECKING:
 
 
 _SELF = (sys.executable, "-P", "-m", "tmuxagents")
-# What the panes of a session are to know besides: where runs and settings lie, and whose runs are meant. Of a
-# run that this is called in, or of its parent, they know nothing.
+# The panes of a session also get these variables, and ours: where runs and settings lie, and whose runs are
+# meant. They get nothing of a run in which this is called, or of its parent.
 _PASSED = ("HOME", "PI_AGENT_DIR", "PI_CODING_AGENT_DIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "NO_COLOR")
 _OURS = "TMUXAGENTS_"
 _NOT_PASSED = ("RUN", "CHILD", "ROLE", "NESTING", "ROOT", "SOCKET", "OWNER")
 MOST_FILES = 256  # of one folder
 _FOLDER = "layouts"
 _SUFFIXES = (".yaml", ".yml")
-MOST_TILES = 24  # panes that anybody could read something in
+MOST_TILES = 24  # with more panes, none is large enough to read
 _TRIES = 20  # rounds: the window of a run may be on another server, and never come here
 TITLE_S = 5.0  # between two titles: each is a redraw of the borders
 _WAITING = "waiting"
@@ -84,17 +85,13 @@ def _files(project: str, environment: Mapping[str, str]) -> Iterator[tuple[str, 
     own = f"{project}/.pi/{_FOLDER}"
     users = f"{places.agent_dir(environment)}/{_FOLDER}"
     folders = {layout.SHIPPED: str(shipped.layouts()), layout.GLOBAL: users}
-    # A project's must really lie there, whatever links a clone holds.
+    # A project's folder must really lie there: a clone may hold links.
     if f"{os.path.realpath(own)}/".startswith(f"{os.path.realpath(project).rstrip('/')}/"):
         folders[layout.PROJECT] = own
     for source, folder in folders.items():
-        try:
-            with os.scandir(folder) as entries:
-                names = [entry.name for entry in entries if not entry.is_dir(follow_symlinks=False)]
-        except OSError:
-            continue  # one that cannot be read has no layouts
-        named = sorted(name for name in names if name.endswith(_SUFFIXES))[:MOST_FILES]
-        yield from ((source, f"{folder}/{name}") for name in named)
+        with contextlib.suppress(OSError):  # a folder that cannot be read has no layouts
+            names = disk.names(folder, _SUFFIXES)[:MOST_FILES]
+            yield from ((source, f"{folder}/{name}") for name in names)
 
 
 # --- opened -----------------------------------------------------------------------------------------------
@@ -159,7 +156,7 @@ class Opening:
             argv = (*_SELF, "top", *(["--keep"] if self._layout.follows else []))
         elif pane.run is not None:
             argv = (*_SELF, "_newest") if pane.run == NEWEST else transcript_argv(pane.run)
-        # Our views show the caller's runs, whatever their pane's folder.
+        # Our views show the caller's runs, so the folder of their pane does not count.
         folder = self._caller.folder if argv else self._folder(pane, window)
         stays = bool(argv) and pane.show != TOP
         return sessions.PaneOrder(
@@ -230,12 +227,12 @@ class Keeper:
         self._titled = 0.0  # when the tiles got their titles
         self._tiles = server.sessions.tiles(session)
         self._folder = folder
-        self._live: list[str] = []  # the runs that are seen to, or have been
-        self._tries = 0  # how often it is still tried to do so
+        self._live: list[str] = []  # the runs of the last call
+        self._tries = 0  # how many more rounds may try to give them what they need
         self._windows: bool | None = None  # whether there is one for each run; None: it is being built
 
     def keep(self, live: Sequence[str]) -> None:
-        """Let there be what is to be there for these runs, the oldest first. What fails is tried again."""
+        """Give each of these runs, the oldest first, its pane or window. What fails is tried again."""
         if self._live != [*live]:
             self._live, self._tries = [*live], _TRIES
         try:
@@ -255,7 +252,7 @@ class Keeper:
         self._tries = 0 if done else self._tries
 
     def _tile(self, live: Sequence[str]) -> bool:
-        """Let there be a pane for each run, and for no other; say whether that is so, as far as it can be."""
+        """Give each run a pane, and take the others away; say whether that is done, if there is room."""
         window, there = self._tiles.panes()
         if window is None:
             is_zoomed = self._tiles.wants_panes()

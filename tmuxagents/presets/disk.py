@@ -1,7 +1,7 @@
 """Preset and profile files: find them, read those that no other user could have written, write them.
 
 Every read is bounded and cannot block. A file that is not to be trusted is left out, with one line that says
-why; what a text means, and which file counts, is decided in presets/preset and presets/catalogue.
+why. presets/preset decides what a text means, and presets/catalogue which file counts.
 
 Touches: preset files.
 """
@@ -121,7 +121,7 @@ def _nearest(found: Found, folder: str, environment: Mapping[str, str], name: st
     for above in project.upwards(folder, places.user_home(environment)):
         place = f"{above}/{name}"
         try:
-            if not _names(place, suffix):
+            if not names(place, suffix):
                 continue
             refuse_outside(above, place)
             _check_ours(os.stat(os.path.dirname(place)))
@@ -142,8 +142,8 @@ def refuse_outside(above: str, place: str) -> None:
         raise RefusedFile(place, "it is a symbolic link that leaves the project")
 
 
-def _names(place: str, suffix: str) -> list[str]:
-    """Return the names of the preset files in a folder, in order; not those of folders."""
+def names(place: str, suffix: str | tuple[str, ...]) -> list[str]:
+    """Return the names in a folder that end so, in order; not those of folders. Raises OSError."""
     with os.scandir(place) as entries:
         return sorted(
             entry.name
@@ -156,17 +156,17 @@ def _read_folder(found: Found, like: PresetFile) -> None:
     """Read all files of a folder, `like` which they are; one that is not there has none."""
     place = like.path
     try:
-        names = _names(place, like.of.suffix if like.of else _SUFFIX)
+        found_names = names(place, like.of.suffix if like.of else _SUFFIX)
         real = os.path.realpath(place, strict=True)
         _check_ours(os.stat(os.path.dirname(place)))  # or others could put another folder in its place
         with opened_folder(real) as handle:
-            for name in names[:MOST_FILES]:
+            for name in found_names[:MOST_FILES]:
                 path = f"{place}/{name}"
                 try:
                     found.files.append(_file(like, path, _read(handle, real, name)))
                 except (RefusedFile, OSError, ValueError) as error:
                     found.refused.append(RefusedFile(path, _why(error)))
-        for name in names[MOST_FILES : MOST_FILES + 1]:
+        for name in found_names[MOST_FILES : MOST_FILES + 1]:
             why = f"it and those after it are beyond the {MOST_FILES} files that are read of a folder"
             found.refused.append(RefusedFile(f"{place}/{name}", why))
     except FileNotFoundError:

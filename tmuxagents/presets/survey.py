@@ -2,8 +2,8 @@
 
 The text that was read becomes the child's prompt, and its hash becomes part of the plan. Skills are searched
 once a call, and only if a profile names any. A folder with a SKILL.md is one skill and is not searched
-further. Only regular files are read, none that another user could have written, and no target of a project's
-links: a clone could link to any of our files.
+further. Only regular files are read that no other user could have written. The links of a project are not
+followed out of it: a clone could link to any of our files.
 """
 
 from __future__ import annotations

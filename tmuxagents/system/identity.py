@@ -114,7 +114,7 @@ def presence(identity: Identity | None) -> str:
 
 
 def _without_proc(message: str) -> Unusable:
-    from tmuxagents.errors import Unusable  # noqa: PLC0415  (almost nobody ever needs it)
+    from tmuxagents.errors import Unusable  # noqa: PLC0415  (almost never needed)
 
     return Unusable(message, kind="no-permission", hint="mount -t proc proc /proc")
 

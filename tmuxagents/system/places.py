@@ -21,7 +21,7 @@ _LIMIT = 1024 * 1024
 _READ = os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC
 _OURS_IN_IT = ("runs", "hosts", "sealed")
 _MOST_LINKS = 40  # as the kernel has it
-_UNMAPPED = 65534  # the owner of whatever belongs to users that a user namespace has no number for
+_UNMAPPED = 65534  # the owner of files of users that a user namespace has no number for
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -89,17 +89,17 @@ def own_home(environment: Mapping[str, str]) -> str:
 
 
 def refuse_foreign(home_: str) -> None:
-    """Raise Unusable if anybody else could have put something into a state directory, or could replace it.
+    """Raise Unusable if another user could have put something into a state directory, or could replace it.
 
-    What is not there yet is nobody's. Above a folder that passes nobody but us and root can change anything,
-    so the answer stays true.
+    A folder that does not exist yet has no owner. Above a folder that passes, only we and root can change
+    anything, so the answer stays true.
     """
     for start, parts in (("", home_.split("/")), *((home_, [name]) for name in _OURS_IN_IT)):
         _refuse_foreign(f"state directory {home_}", start, parts)
 
 
 def refuse_foreign_run(run_dir: str) -> None:
-    """Raise Unusable if anybody else could have laid out a run directory, wherever it is."""
+    """Raise Unusable if another user could have made a run directory, wherever it lies."""
     _refuse_foreign(f"run directory {run_dir}", "", run_dir.split("/"))
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.records import ProcessRow
 
-__all__ = [  # what others take from here of system/identity, besides what is defined below
+__all__ = [  # of system/identity, for other modules
     "boot_id",
     "host",
     "myself",

@@ -1,7 +1,7 @@
 """Which project a folder belongs to: the nearest ancestor with `.git` or `.pi`, within bounds.
 
-Never the home directory itself (every user of pi has `~/.pi`), never a folder that is everybody's, never
-across a mount point.
+It is never the home directory itself (every user of pi has `~/.pi`), nor a shared folder such as /tmp. The
+search crosses no mount point.
 
 Touches: the folders above one.
 """
@@ -35,7 +35,7 @@ def upwards(folder: str, home: str) -> Iterator[str]:
     mounted: set[str] | None = None
     while current != home and current not in _EVERYBODYS:
         yield current
-        mounted = _mount_points() if mounted is None else mounted  # only who goes further asks
+        mounted = _mount_points() if mounted is None else mounted  # not needed for the first folder
         if current in mounted:
             return
         current = os.path.dirname(current)
@@ -58,9 +58,9 @@ def _unescaped(field: bytes) -> bytes:
 
 
 def link(project: str, run_dir: str) -> bool:
-    """Leave a link to a run in its project, for people; say whether that worked. Read by nobody.
+    """Leave a link to a run in its project, for people; say whether that worked. No program reads it.
 
-    Not in a home directory, nor where everybody may write. What is there already is left alone.
+    A home directory gets none, nor does a folder in which all may write. What is there already stays.
     """
     home = os.path.realpath(os.path.expanduser("~"))
     if project in (*_EVERYBODYS, home):

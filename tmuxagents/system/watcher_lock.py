@@ -30,10 +30,10 @@ _FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _LOG_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MOST_LOG = 256 * 1024
 _HANDED = 1  # the descriptor on which a new watcher gets the lock: a shell leaves it alone
-# sh goes at once and the watcher is nobody's child, least of all a zombie's place in a living wrapper.
+# sh exits at once, so that the watcher is not our child: a dead one would stay a zombie in a living wrapper.
 _AWAY = '"$@" &'
-# What a watcher needs of its starter: to find programs, settings and tmux servers, and for onEnd the
-# screen of the person. Nothing of a run.
+# What a watcher needs from its starter's environment: to find programs, settings and tmux servers, and for
+# onEnd the person's screen. Nothing of a run.
 _KEPT = frozenset(
     {
         *("PATH", "HOME", "SHELL", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "LD_LIBRARY_PATH"),
@@ -184,7 +184,7 @@ def become(home: str, environment: Mapping[str, str]) -> None:
 
 
 def settle(home: str) -> None:
-    """Belong to nobody: a session, a folder and streams of our own. What goes wrong goes into a log."""
+    """Leave our starter: get a session, a folder and streams of our own. Errors go into a log."""
     with ignoring(PermissionError):  # we lead one already
         os.setsid()
     os.chdir("/")

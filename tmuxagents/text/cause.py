@@ -1,4 +1,4 @@
-"""Why something failed, in one sentence: what a provider says as JSON, in a person's words. Pure."""
+"""Why something failed, in one sentence: the message in a provider's JSON error. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LONGEST = 4096  # of a message that is looked into
 _KEYS = ("message", "error", "detail", "error_message", "msg")
 _DEEPEST = 5
 _CODE = 3  # digits of an HTTP status
-_NOISE = ("error", "http", "status", "code", "api")  # says no more than that something failed
+_NOISE = ("error", "http", "status", "code", "api")  # these say only that something failed
 _MARK = '"message":'
 CANCELLED = "The parent cancelled the call."  # a person may have been the parent
 _IN_WORDS = {CANCELLED: "cancelled"}

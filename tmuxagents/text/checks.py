@@ -1,4 +1,4 @@
-"""One thing that was examined, as a record and as a line: a machine's disk, a far tmux. Pure."""
+"""The result of one check of a machine, near or far, as a record and as a line. Pure."""
 
 from __future__ import annotations
 

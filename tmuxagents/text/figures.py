@@ -11,7 +11,7 @@ _STEP = 1000
 _LEAST, _CENTS_FROM = 0.00005, 0.99995  # of a cost: less is no figure, more needs no four digits
 _MINUTE, _HOUR = 60, 3600
 _SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
-_WRITTEN = {"y": 365 * 86400, "w": 7 * 86400, **_SECONDS}  # what people may write besides
+_WRITTEN = {"y": 365 * 86400, "w": 7 * 86400, **_SECONDS}  # units that people may write, too
 _MOST_DIGITS = 18
 DURATIONS = "90s, 5m or 1h30m"
 

@@ -14,7 +14,7 @@ _ESCAPES = {"\\t": "\t", "\\n": "\n", "\\\\": "\\"}
 
 
 class BadTemplateError(ValueError):
-    """A template that cannot be read, or names a field that is not there (`near`: fields to choose from)."""
+    """A template that cannot be read, or names an unknown field (`near`: the fields that there are)."""
 
     def __init__(self, message: str, near: Sequence[str] = ()) -> None:
         super().__init__(message)
