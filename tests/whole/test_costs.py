@@ -119,7 +119,7 @@ def test_a_watcher_imports_one_library_and_no_command_line() -> None:
 
 # Files by an audit hook, which cannot miss one; `stat` has no event, and so is counted where it is called.
 COUNTED = """import json, os, sys
-from tmuxagents.cli import quick
+from tmuxagents.cli import looks, quick
 found = {"proc": 0, "runs": 0, "stat": 0, "started": 0}
 runs = os.environ["TMUXAGENTS_HOME"] + "/runs/"
 def count(event, values):
@@ -136,7 +136,6 @@ def stat(path, **how):
 def reads():
     with open("/proc/self/io") as file:
         return [int(line.split()[1]) for line in file if line.startswith(("rchar", "syscr"))]
-quick._verb(sys.argv[1])
 before, os.stat = reads(), stat
 sys.addaudithook(count)
 quick.answer(sys.argv[1:])

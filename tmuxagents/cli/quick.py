@@ -54,8 +54,9 @@ _BYTES = (
 )
 WAIT: Options = (_ANY, _TIMEOUT, _OUTPUTS, _BYTES, _JSON)
 STATUSLINE: Options = ((*_EVERYWHERE[:3], "Count the runs of all projects."), _JSON)
+_OF_POLL = ("poll", "status", "ps", "ls")
 _VERBS = {
-    **dict.fromkeys(("poll", "status", "ps", "ls"), POLL),
+    **dict.fromkeys(_OF_POLL, POLL),
     "wait": WAIT,
     "statusline": STATUSLINE,
     "_follow": (_JSON,),
@@ -71,23 +72,19 @@ def answer(arguments: Sequence[str]) -> int | None:
     if options is None:
         return None
     try:
-        return _verb(arguments[0])(**options)
+        if arguments[0] == "_follow":
+            from tmuxagents import companion  # noqa: PLC0415  (it keeps running, and should stay small)
+
+            return companion.follow(printing.write)
+        from tmuxagents.cli import looks  # noqa: PLC0415  (only for the other verbs)
+
+        verbs: dict[str, Callable[..., int]] = dict.fromkeys(_OF_POLL, looks.poll)
+        verbs |= {"wait": looks.wait, "statusline": looks.statusline}
+        return verbs[arguments[0]](**options)
     except BaseException as error:  # noqa: BLE001  (the boundary answers every error)
         from tmuxagents.cli import boundary  # noqa: PLC0415  (click)
 
         return boundary.fail(error, arguments)
-
-
-def _verb(name: str) -> Callable[..., int]:
-    if name == "_follow":
-        from tmuxagents import companion  # noqa: PLC0415  (it keeps running, and should stay small)
-
-        return lambda **_: companion.follow(printing.write)
-    from tmuxagents.cli import looks  # noqa: PLC0415  (only for these verbs)
-
-    if name in ("wait", "statusline"):
-        return looks.wait if name == "wait" else looks.statusline
-    return looks.poll
 
 
 def read(arguments: Sequence[str]) -> dict[str, Any] | None:

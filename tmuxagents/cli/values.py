@@ -99,7 +99,12 @@ def read_task(words: Sequence[str], file: str | None) -> str:
         raise BadRequest(message, kind="usage", hint="leave one of them out")
     source = file if file is not None else next(iter(words), None)
     if source is None:
-        return _written_task()
+        if not printing.has_person():
+            hint = f"give it: {_call('the task')}, or - to read it from stdin{_several()}"
+            raise BadRequest("There is no task.", kind="empty-task", hint=hint)
+        from tmuxagents.cli import asking  # noqa: PLC0415  (most tasks are given)
+
+        return asking.edited("") or ""
     return read_text(source) if file is None else read_content(source)
 
 
@@ -129,17 +134,6 @@ def read_content(file: str, field: str = "task-file") -> str:
     except UnicodeDecodeError as error:
         message = f"What {source} holds is not valid UTF-8 (byte {error.start + 1})."
         raise BadRequest(message, kind="bad-argument", hint="save it as UTF-8", field="task") from error
-
-
-def _written_task() -> str:
-    """Let a person write the task."""
-    if not printing.has_person():
-        hint = f"give it: {_call('the task')}, or - to read it from stdin{_several()}"
-        raise BadRequest("There is no task.", kind="empty-task", hint=hint)
-
-    from tmuxagents.cli import asking  # noqa: PLC0415  (most tasks are given)
-
-    return asking.edited("") or ""
 
 
 def _several() -> str:

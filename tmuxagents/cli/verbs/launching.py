@@ -48,7 +48,13 @@ def launch(
         viewer = attaching.here("tmuxagents launch --attach, or leave out --attach")
     launcher = options.launcher(project_presets=not wanted.pop("no_project_presets"))
     if tasks_file is not None:
-        _launch_all(launcher, requests_of(launcher, tasks_file, mode="background", **wanted), as_json=as_json)
+        from tmuxagents.launch.prepare import prepare  # noqa: PLC0415  (for files only)
+
+        asked = requests_of(launcher, tasks_file, mode="background", **wanted)
+        if asked.concurrency is not None:
+            printing.warn(["concurrency is for run; background runs are limited by the setting maxRunning"])
+        for prepared in prepare(launcher, asked.requests, after=asked.after):
+            tell(launcher.start(prepared), launcher.caller, as_json=as_json)
         return
     values.refuse_odd_task(task, wanted["after"])
     request = options.request(launcher, values.read_task(task, task_file), mode="background", **wanted)
@@ -57,16 +63,6 @@ def launch(
     if attaches:
         viewer.warnings = [warning for warning in viewer.warnings if warning not in launched.warnings]
         attaching.show(launched.run, launcher.caller, viewer=viewer)
-
-
-def _launch_all(launcher: Launcher, asked: TaskRequests, *, as_json: bool) -> None:
-    """Launch the tasks of a file, one after the other, and print a receipt for each."""
-    from tmuxagents.launch.prepare import prepare  # noqa: PLC0415  (for files only)
-
-    if asked.concurrency is not None:
-        printing.warn(["concurrency is for run; background runs are limited by the setting maxRunning"])
-    for prepared in prepare(launcher, asked.requests, after=asked.after):
-        tell(launcher.start(prepared), launcher.caller, as_json=as_json)
 
 
 class TaskRequests:

@@ -264,26 +264,22 @@ _AGENT = "pi"
 @click.option("--clean", is_flag=True, help="Take everything away that the demo has made.")
 def demo(*, clean: bool) -> None:
     """Show three agents at work on a sample project, with a demo model that needs no key."""
-    argv = _demo_command(os.environ, clean=clean)
-    os.execv(argv[0], argv)  # noqa: S606  (bash by its path, and our own script)
-
-
-def _demo_command(environment: Mapping[str, str], *, clean: bool) -> list[str]:
-    """Return the command that shows the demo, or takes it away. Raises Unusable if something is missing."""
-    bash = process.find_program("bash", environment.get("PATH", ""))
+    bash = process.find_program("bash", os.environ.get("PATH", ""))
     if bash is None:
         raise Unusable("The demo needs bash.", kind="demo", hint="install it: apt-get install bash")
-    folder = environment.get("TMUXAGENTS_DEMO_DIR") or f"{places.home(environment)}-demo"
+    folder = os.environ.get("TMUXAGENTS_DEMO_DIR") or f"{places.home(os.environ)}-demo"
     argv = [bash, str(shipped.demo()), os.path.abspath(folder), sys.executable]
     if clean:
-        return [*argv, "", "--clean"]
-    program, *more = installed.command(_AGENT, environment, load.load(environment, None))
-    if more:
-        message = (
-            f"The demo starts {_AGENT} by its program alone, and agents.{_AGENT}.command has more words."
-        )
-        raise Unusable(message, kind="demo", hint="name the program in TMUXAGENTS_PI")
-    return [*argv, program]
+        argv += ["", "--clean"]
+    else:
+        program, *more = installed.command(_AGENT, os.environ, load.load(os.environ, None))
+        if more:
+            message = (
+                f"The demo starts {_AGENT} by its program alone, and agents.{_AGENT}.command has more words."
+            )
+            raise Unusable(message, kind="demo", hint="name the program in TMUXAGENTS_PI")
+        argv.append(program)
+    os.execv(argv[0], argv)  # noqa: S606  (bash by its path, and our own script)
 
 
 VERBS = {"setup": setup, "demo": demo}
