@@ -214,19 +214,15 @@ class Notices:
             self._over.add(os.path.basename(run_dir))
             if os.path.basename(run_dir) in self._launched:
                 self._keep(run_dir)
-        told = self._changes(map(os.path.basename, over))
-        return [*(self._due(self._level) if self._level else []), *told]
-
-    def _changes(self, run_ids: Iterable[str]) -> list[Message]:
-        """Return the notifications about the resources of runs that have ended, for all subscriptions."""
-        ended = set(run_ids)
+        # The notifications about the resources of runs that have ended, for all subscriptions
+        ended = set(map(os.path.basename, over))
         told = []
         for stream_id, stream in self._streams.items():
             changed = [address for address, run_id in stream.runs.items() if run_id in ended]
             told += [protocol.notified(protocol.UPDATED, {"uri": address}, stream_id) for address in changed]
             if stream.has_list and ended:
                 told.append(protocol.notified(protocol.LIST_CHANGED, {}, stream_id))
-        return told
+        return [*(self._due(self._level) if self._level else []), *told]
 
     def _settled(self) -> Iterator[str]:
         """Yield the live runs that have settled: they are announced although they continue."""

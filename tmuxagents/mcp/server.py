@@ -169,7 +169,11 @@ class Server:
         if said is None or isinstance(said, dict):
             self._say(said)
         elif said.id is None:
-            self._cancel(protocol.cancelled_id(said))
+            own = protocol.cancelled_id(said)
+            call = self._calls.get(own)
+            if call is not None:
+                call.is_answered = True  # a cancelled request gets no answer
+                call.cancel()
             self._notices.drop(protocol.cancelled_id(said))
         else:
             for notice in self._notices.hear(said):
@@ -183,12 +187,6 @@ class Server:
                 self._say(answer)
             else:
                 self._begin(said)
-
-    def _cancel(self, own: Any) -> None:
-        call = self._calls.get(own)
-        if call is not None:
-            call.is_answered = True  # a cancelled request gets no answer
-            call.cancel()
 
     # --- calls --------------------------------------------------------------------------------------------
 

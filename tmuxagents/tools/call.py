@@ -52,7 +52,18 @@ def call(name: str, arguments: Any, door: Door) -> Answer:
     """Carry out a tool, or refuse the call."""
     check_name(name, door.caller, door.environment)
     try:
-        return _carried_out(name, arguments, door)
+        faults = check.faults(catalogue.BY_NAME[name], arguments)
+        if name == "delegate_to_subagents":
+            from tmuxagents.tools import delegate  # noqa: PLC0415  (a call needs one of the three)
+
+            return delegate.delegate_to_subagents(arguments, door, faults)
+        if name in ("get_subagent_output", "get_subagent_session", "list_subagent_profiles"):
+            from tmuxagents.tools import retrieval  # noqa: PLC0415
+
+            return retrieval.TOOLS[name](arguments, door, faults)
+        from tmuxagents.tools import launching  # noqa: PLC0415
+
+        return launching.TOOLS[name](arguments, door, faults)
     except BadRequest as refusal:
         _name_candidates(refusal, door)
         raise
@@ -78,21 +89,6 @@ def _name_candidates(refusal: BadRequest, door: Door) -> None:
 def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
-
-
-def _carried_out(name: str, arguments: Any, door: Door) -> Answer:
-    faults = check.faults(catalogue.BY_NAME[name], arguments)
-    if name == "delegate_to_subagents":
-        from tmuxagents.tools import delegate  # noqa: PLC0415  (a call needs one of the three)
-
-        return delegate.delegate_to_subagents(arguments, door, faults)
-    if name in ("get_subagent_output", "get_subagent_session", "list_subagent_profiles"):
-        from tmuxagents.tools import retrieval  # noqa: PLC0415
-
-        return retrieval.TOOLS[name](arguments, door, faults)
-    from tmuxagents.tools import launching  # noqa: PLC0415
-
-    return launching.TOOLS[name](arguments, door, faults)
 
 
 def document(caller: Caller, environment: Mapping[str, str]) -> dict[str, Any]:

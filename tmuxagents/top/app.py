@@ -251,14 +251,11 @@ class TopApp(App[int]):
     def action_do(self, action: str) -> None:
         """Do what a key says."""
         if action in keys.MOVES:
-            self._move(action)
+            if self.in_detail:
+                self.query_one(Detail).go(action)
+            else:
+                self.view.go(action, page=max(1, self.query_one(RunTable).size.height - 2))
         else:
             self._act(self, action)
         if self.is_running:
             self.draw(is_new=action in (keys.DIFF, keys.CLEAR, keys.ZOOM))
-
-    def _move(self, action: str) -> None:
-        if self.in_detail:
-            self.query_one(Detail).go(action)
-        else:
-            self.view.go(action, page=max(1, self.query_one(RunTable).size.height - 2))

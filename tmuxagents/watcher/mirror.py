@@ -217,7 +217,13 @@ class Mirror:
             if not piece:
                 self._lose(None)
                 return
-            self._hear()
+            now = time.time()
+            self._heard_at, self._heard_mono = now, time.monotonic()
+            self._pause_s, self._losses = _FIRST_PAUSE_S, 0
+            if self._is_lost or self._noted_at == 0.0 or now - self._noted_at > _HEARD_EVERY_S:
+                self._is_lost = False
+                self._noted_at = now
+                link.write(self._home, self._host.name, heard_at=now, since=None, why=None)
             for frame in self._reader.take(piece):
                 self._take(frame)
         except (Broken, NotInStep, BrokenPipeError) as why:
@@ -238,15 +244,6 @@ class Mirror:
             except BlockingIOError:
                 return
             self._asked.add(name)
-
-    def _hear(self) -> None:
-        now = time.time()
-        self._heard_at, self._heard_mono = now, time.monotonic()
-        self._pause_s, self._losses = _FIRST_PAUSE_S, 0
-        if self._is_lost or self._noted_at == 0.0 or now - self._noted_at > _HEARD_EVERY_S:
-            self._is_lost = False
-            self._noted_at = now
-            link.write(self._home, self._host.name, heard_at=now, since=None, why=None)
 
     def _lose(self, why: str | None) -> None:
         """Hang up after the link broke; the next try comes after a pause."""

@@ -113,7 +113,14 @@ class Watcher:
                 self._busy_at = now
             if now - self._busy_at >= self._idle_s or not watcher_lock.holds(self._home, self._held):
                 return
-            names = self._wait()
+            # Sleep until there is something to do.
+            # Who speaks is looked at in the next round anyway: nothing but what is urgent comes before it.
+            woken = self._waiting.wait(self._due() - time.monotonic(), patiently=self._runs.speaking)
+            gone = woken.gone
+            rest = self._round_at + ROUND_S - time.monotonic()
+            if not woken.urgent and rest > 0:
+                gone |= self._waiting.wait(rest, patiently=True).gone
+            names = gone
 
     def _begun(self) -> set[str]:
         """Look, and only look, once more; return the runs that were never seen."""
@@ -139,16 +146,6 @@ class Watcher:
         furnish(server, f"env TMUXAGENTS_HOME={self._home} {sys.executable} -P -m tmuxagents")
 
     # --- a round
-
-    def _wait(self) -> set[str]:
-        """Sleep until there is something to do; return the runs whose wrappers have ended."""
-        # Who speaks is looked at in the next round anyway: nothing but what is urgent comes before it.
-        woken = self._waiting.wait(self._due() - time.monotonic(), patiently=self._runs.speaking)
-        gone = woken.gone
-        rest = self._round_at + ROUND_S - time.monotonic()
-        if not woken.urgent and rest > 0:
-            gone |= self._waiting.wait(rest, patiently=True).gone
-        return gone
 
     def _due(self) -> float:
         """Return when something is to be done, whatever comes."""
@@ -182,12 +179,7 @@ class Watcher:
         why = self._tail.check()
         if why is not None:
             self._complain(f"{why}: changes are looked for instead")
-        self._look_after_mirrors()
-        self._sweep_at = time.monotonic() + (SWEEP_DEAF_S if self._tail.deaf else SWEEP_S)
-        return names | self._runs.unknown(self._book.use(self._open_rows))
-
-    def _look_after_mirrors(self) -> None:
-        """Start the mirror of each machine with active runs, should there be none."""
+        # Start the mirror of each machine with active runs, should there be none
         hosts = self._runs.hosts
         self._lost = frozenset()
         if hosts:
@@ -196,6 +188,8 @@ class Watcher:
             for host in hosts:
                 link.ensure_mirror(self._home, host, self._environment)
             self._lost = frozenset(link.unreachable(self._home)) & hosts
+        self._sweep_at = time.monotonic() + (SWEEP_DEAF_S if self._tail.deaf else SWEEP_S)
+        return names | self._runs.unknown(self._book.use(self._open_rows))
 
     def _open_rows(self, book: Registry) -> list[Row]:
         """Return the rows of all runs that have not ended or were not announced, if there is any change."""
@@ -281,7 +275,11 @@ class Book:
                 self._close_file()
                 self._complain(f"the registry is not used ({why}); the run directories are read instead")
                 break
-        return act(self._stand_in())
+        if self._memory is None:
+            self._memory = database.open_memory()
+            self._again_at = time.monotonic() + AGAIN_S
+            reconcile(self._memory, self._runs)
+        return act(self._memory)
 
     def close(self) -> None:
         """Close what is open."""
@@ -297,13 +295,6 @@ class Book:
             reconcile(self._file, self._runs)
             self._name = name
         return self._file
-
-    def _stand_in(self) -> Registry:
-        if self._memory is None:
-            self._memory = database.open_memory()
-            self._again_at = time.monotonic() + AGAIN_S
-            reconcile(self._memory, self._runs)
-        return self._memory
 
     def _return(self) -> None:
         """Go back to the file, if it can be used, with all that was learned meanwhile."""

@@ -153,7 +153,10 @@ class Runs:
             self._drop(name)
             return
         if not held:
-            self._hold(name, one)
+            # Wait on its wrapper from now on, if there is one
+            wrapper = one.wrapper
+            if wrapper is not None and not self._waiting.hold(name, wrapper):
+                self._again.add(name)  # it has ended since we looked
         if run.result is not None:
             self._end(name, one, run)
         else:
@@ -176,12 +179,6 @@ class Runs:
         self._live[name] = one
         self._speaking.add(name)
         return one
-
-    def _hold(self, name: str, one: Following) -> None:
-        """Wait on its wrapper from now on, if there is one."""
-        wrapper = one.wrapper
-        if wrapper is not None and not self._waiting.hold(name, wrapper):
-            self._again.add(name)  # it has ended since we looked
 
     def _drop(self, name: str) -> None:
         self._waiting.let_go(name)

@@ -241,7 +241,13 @@ class Screen:
         """Go on; return the windows of runs where they have just been found."""
         found = self._finish(now) if self._work is not None and self._work.done() else {}
         if self._work is None and not self.over and self._is_behind and now >= self._not_before:
-            self._begin(now)
+            view, chores = self._wanted, list(self._chores.values())
+            pushed = view if view is not None and (view.values != self._shown or view.message) else None
+            self._at_work = (pushed, chores)
+            self._not_before = now + EVERY_S
+            notices, self.notices = self.notices, []  # each is made once or never
+            self._work = self._thread.submit(self._carry_out, pushed, chores, notices)
+            self._work.add_done_callback(lambda _: self._wake())
         return found
 
     def wait(self, limit_s: float) -> None:
@@ -251,21 +257,18 @@ class Screen:
         else:
             time.sleep(min(limit_s, max(0.0, self._not_before - time.monotonic())))
 
-    def _begin(self, now: float) -> None:
-        view, chores = self._wanted, list(self._chores.values())
-        pushed = view if view is not None and (view.values != self._shown or view.message) else None
-        self._at_work = (pushed, chores)
-        self._not_before = now + EVERY_S
-        notices, self.notices = self.notices, []  # each is made once or never
-        self._work = self._thread.submit(self._carry_out, pushed, chores, notices)
-        self._work.add_done_callback(lambda _: self._wake())
-
     def _finish(self, now: float) -> dict[str, tmux.RunWindow]:
         work, self._work = self._work, None
         view, chores = self._at_work
         error = work.exception() if work is not None else None
         if error is not None:
-            self._fail(error, now)
+            # Take what happened for no answer: it is asked again, unless its process is gone
+            self._shown = None  # unknown
+            if self._at_work[0] is not None:
+                self._at_work[0].message = False  # it is said once or never
+            self._not_before = now + AGAIN_S
+            if not self.has_ended():
+                self._complain(f"tmux at {self._server.socket}: {error}")
             return {}
         if view is not None:
             self._shown = view.values
@@ -275,15 +278,6 @@ class Screen:
             if self._chores.get(chore.run_id) is chore:
                 del self._chores[chore.run_id]
         return work.result() if work is not None else {}
-
-    def _fail(self, error: BaseException, now: float) -> None:
-        """Take what happened for no answer: it is asked again, unless its process is gone."""
-        self._shown = None  # unknown
-        if self._at_work[0] is not None:
-            self._at_work[0].message = False  # it is said once or never
-        self._not_before = now + AGAIN_S
-        if not self.has_ended():
-            self._complain(f"tmux at {self._server.socket}: {error}")
 
     def _carry_out(
         self, view: View | None, chores: Sequence[Chore], notices: Sequence[str]
