@@ -37,7 +37,7 @@ GROUND = {"records": {"errors"}, "text": {"cpython", "errors"}}  # of the first 
 OWNERS = {
     "click": ("cli/",),
     "libtmux": ("tmux/",),
-    "watchdog": ("watcher/tail.py",),
+    "watchdog": ("watcher/waking.py",),
     "_ctypes": ("cpython.py",),
     "_functools": ("cpython.py",),
     "_json": ("cpython.py",),

@@ -12,8 +12,8 @@ CALLED_BY_OTHERS = {
     "cli/group.py Verbs.format_commands",
     "cli/values.py DurationType.convert",
     "cli/values.py _Statuses.convert",
-    "watcher/tail.py _Ears.dispatch",
-    "watcher/tail.py _Doubts.emit",
+    "watcher/waking.py _Ears.dispatch",
+    "watcher/waking.py _Doubts.emit",
 }
 # Handlers of a screen: textual calls them by how their names begin.
 BY_TEXTUAL = ("top/", ("on_", "action_", "check_action", "compose", "render_line", "watch_"))

@@ -20,7 +20,7 @@ from tmuxagents.runs import documents, endings, events, writing
 from tmuxagents.runs.conclude import NEVER_OPENED, conclude
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.system import process
-from tmuxagents.tools.progress import Child
+from tmuxagents.tools.door import Child
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

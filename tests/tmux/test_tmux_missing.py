@@ -15,7 +15,7 @@ from tests.harness import eventually
 from tests.tmux.worlds import Real, an_order, home, new_run
 from tmuxagents import tmux
 from tmuxagents.errors import Unusable
-from tmuxagents.tmux import opening, runner, servers
+from tmuxagents.tmux import runner, servers, windows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -127,7 +127,7 @@ def test_a_server_that_only_ever_dies_is_given_up(
 ) -> None:
     dying = "echo server exited unexpectedly >&2; exit 1"
     with_stub(tmp_path, monkeypatch, f'[ "$2" = -V ] && echo tmux 3.3a && exit\n{dying}')
-    monkeypatch.setattr(opening, "_LIMIT_S", 0.2)
+    monkeypatch.setattr(windows, "_LIMIT_S", 0.2)
     with pytest.raises(tmux.NoServer):
         tmux.Tmux(nowhere).windows.open(an_order(new_run()), home())
 

@@ -12,7 +12,7 @@ from tests.harness import eventually
 from tests.tmux.worlds import EVIL, SLEEP, Real, an_order, home, new_run
 from tmuxagents import tmux
 from tmuxagents.errors import Unusable
-from tmuxagents.tmux import opening
+from tmuxagents.tmux import windows
 
 pytestmark = pytest.mark.usefixtures("nothing_hangs")
 
@@ -143,7 +143,7 @@ def test_the_folder_of_a_project_is_kept_to_the_byte_or_left_out(
     for _ in range(2):  # with a new session, and in it
         order = tmux.Order(new_run(), name="scout", argv=SLEEP, state="queued", folder=folder)
         opened = real.tmux.windows.open(order, home())
-        shown = real.run("display-message", "-p", "-t", opened.window, f"#{{{opening.FOLDER}}}")
+        shown = real.run("display-message", "-p", "-t", opened.window, f"#{{{windows.FOLDER}}}")
         assert shown == (folder if kept else "")
 
 

@@ -16,7 +16,7 @@ from tests.harness import eventually
 from tests.tmux.worlds import Real, an_order, home, new_run
 from tmuxagents import tmux
 from tmuxagents.errors import Unusable
-from tmuxagents.tmux import clients, opening, runner, script, status
+from tmuxagents.tmux import clients, runner, script, style, windows
 from tmuxagents.tmux.clients import Client
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def test_it_is_known_what_ends_when_a_client_leaves(real: Real) -> None:
 def test_a_tag_may_be_anything_in_a_window_of_somebody_else(real: Real) -> None:
     person = real.attach()
     for tag in ("a b  c", "two\nlines", "#{pid} #(x)"):
-        real.run("set-option", "-w", "-t", "work:", opening.RUN, tag)
+        real.run("set-option", "-w", "-t", "work:", windows.RUN, tag)
         (client,) = real.tmux.clients.all()
         assert (client.name, client.trail) == (person, "")
 
@@ -269,7 +269,7 @@ def test_a_program_in_control_mode_is_a_client_without_a_screen(real: Real) -> N
 
 def test_a_push_outlives_a_client_that_has_just_left(real: Real) -> None:
     run = runner.Runner(real.socket)
-    assert run.run(status.redraw("/dev/pts/999"), script.say("on")).text.endswith("on\n")
+    assert run.run(style.redraw("/dev/pts/999"), script.say("on")).text.endswith("on\n")
 
 
 THEIRS = [None, '#(echo job) %H:%M, #{pane_title} {x} "q" $HOME #[fg=red]', "", "#W #{E:@tmuxagents_status}"]

@@ -17,7 +17,7 @@ from tests.harness import TmuxServer, eventually, shows_messages, stop
 from tests.terminal import Terminal
 from tmuxagents import tmux
 from tmuxagents.system import process
-from tmuxagents.tmux import opening, servers
+from tmuxagents.tmux import servers, windows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -124,7 +124,7 @@ class Real:
         eventually(lambda: self.run("display-message", "-p", "-t", window, "#{pane_dead}") == "1")
 
     def retag(self, window: str, run_id: str) -> None:
-        self.run("set-option", "-w", "-t", window, opening.RUN, run_id)
+        self.run("set-option", "-w", "-t", window, windows.RUN, run_id)
 
     def pass_s(self, seconds: float) -> None:
         time.sleep(seconds)
@@ -139,7 +139,7 @@ class Real:
         return self.run("display-message", "-p", "-t", window, "#{window_name}")
 
     def state_of(self, window: str) -> str:
-        return self.run("show-options", "-wv", "-t", window, opening.STATE)
+        return self.run("show-options", "-wv", "-t", window, windows.STATE)
 
     def session_names(self) -> set[str]:
         return set(self.run("list-sessions", "-F", "#{session_name}").splitlines())

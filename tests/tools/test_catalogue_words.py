@@ -11,7 +11,7 @@ from tests.schema_examples import FILES, VALIDATORS
 from tmuxagents.errors import BadRequest, Fault, NoSuchRun
 from tmuxagents.runs.words import SnapshotRow
 from tmuxagents.tools import answers as words
-from tmuxagents.tools.progress import DEBOUNCE_S, LEAST_S, Pace
+from tmuxagents.tools.door import DEBOUNCE_S, LEAST_S, Pace
 
 RUN: dict[str, Any] = FILES["run.json"][0]
 ID = RUN["runId"]

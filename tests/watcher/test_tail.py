@@ -19,8 +19,8 @@ from watchdog.events import FileClosedEvent
 from tests.harness import REPOSITORY, eventually
 from tmuxagents.runs import logs
 from tmuxagents.runs.logs import Appender
-from tmuxagents.watcher import tail
-from tmuxagents.watcher.tail import Tail
+from tmuxagents.watcher import waking
+from tmuxagents.watcher.waking import Tail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,13 +113,13 @@ def test_a_log_is_heard_after_a_silence_and_not_while_it_goes_on(
 
 def count_events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     told: list[str] = []
-    dispatch = tail._Ears.dispatch
+    dispatch = waking._Ears.dispatch
 
-    def counted(ears: tail._Ears, event: FileSystemEvent) -> None:
+    def counted(ears: waking._Ears, event: FileSystemEvent) -> None:
         told.append(type(event).__name__)
         dispatch(ears, event)
 
-    monkeypatch.setattr(tail._Ears, "dispatch", counted)
+    monkeypatch.setattr(waking._Ears, "dispatch", counted)
     return told
 
 
@@ -276,7 +276,7 @@ def test_who_is_mistrusted_is_tried_again_later(
 ) -> None:
     listening.mistrust()
     assert (listening.check(), listening.deaf) == (None, True)
-    monkeypatch.setattr(tail, "AGAIN_S", 0.0)
+    monkeypatch.setattr(waking, "AGAIN_S", 0.0)
     listening.mistrust()
     assert (listening.check(), listening.deaf) == (None, False)
     listening.changed()
@@ -294,7 +294,7 @@ def test_what_watchdog_complains_of_is_a_doubt(listening: Tail) -> None:
 @pytest.mark.parametrize(("limit", "value"), [("max_inotify_instances", 0), ("max_inotify_watches", 0)])
 def test_a_machine_without_inotify_is_said_once_and_tried_again(runs: Path, limit: str, value: int) -> None:
     steps = (
-        "from tmuxagents.watcher.tail import Tail",
+        "from tmuxagents.watcher.waking import Tail",
         f"t = Tail({str(runs)!r})",
         "print(t.check(), t.check(), t.deaf, sep='\\n')",
         f"open('/proc/sys/user/{limit}', 'w').write('100')",

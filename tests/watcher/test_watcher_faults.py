@@ -21,8 +21,8 @@ from tests.status.watchers import begun, command, counts, registry_of, told, wra
 from tests.watcher.lookouts import Lookout, end, record, settle, working
 from tmuxagents.runs import directory, events, logs, writing
 from tmuxagents.system import process, watcher_lock
-from tmuxagents.watcher.following import GIVEN_UP, Following
 from tmuxagents.watcher.run import ROUND_S, Watcher
+from tmuxagents.watcher.runs import GIVEN_UP, Following
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,7 @@ from tmuxagents import tmux
 from tmuxagents.errors import BadRequest, Unusable
 from tmuxagents.integrate import disk, own_text, tmux_texts
 from tmuxagents.integrate.plan import FILE, SERVER, Integration, Step, file_step
-from tmuxagents.tmux import place, status
+from tmuxagents.tmux import place, style
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def _files(environment: Mapping[str, str], wanted: WantedTmux) -> Iterator[Step]
 
 _PREFIX = "prefix"
 # The options that the watcher and we set on a server.
-_DECLARED = (*(f"@tmuxagents_{name}" for name in status.NAMES), tmux_texts.MARK, tmux_texts.CLOSES)
+_DECLARED = (*(f"@tmuxagents_{name}" for name in style.STATUS_NAMES), tmux_texts.MARK, tmux_texts.CLOSES)
 
 
 class TmuxServer:

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import os
 import shlex
+import threading
+import time
 from typing import NamedTuple
 
 from tmuxagents.errors import BadRequest, TmuxAgentsError, Unusable
@@ -26,7 +28,7 @@ from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from tmuxagents.machines.hosts import Host
@@ -36,6 +38,7 @@ _COUNT_S = 10.0
 _LEFT_WITH = "ssh left with "
 _OF_GIT = ("fatal: ", "error: ", "Please make sure you have", "and the repository exists")
 _LONG_S = 600.0
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 30.0  # between two tries to bring code back
 _CODE = "code"
 _ELSEWHERE = "name a folder over there, which needs no checkout: --cwd DIR"
 
@@ -174,6 +177,71 @@ def bring_back_of(run_dir: str, host: Host, environment: Mapping[str, str]) -> N
     machine = directory.read_machine(run_dir) or {}
     changed = {**machine, _CODE: {**machine.get(_CODE, {}), "back": back}}
     writing.replace(run_dir, directory.MACHINE, jsonline.encode(changed))
+
+
+class Bringing:
+    """The results of one host that wait for code: a run ends here only when its code is back.
+
+    It comes one run after the other, beside the mirror, whose connection carries the other runs meanwhile. A
+    mirror that is killed loses nothing, since the next one gets the same results again. `miss` is called with
+    the reason why the host does not answer.
+    """
+
+    def __init__(self, host: Host, environment: Mapping[str, str], miss: Callable[[str], None]) -> None:
+        self._host = host
+        self._environment = environment
+        self._miss = miss
+        self._results: dict[str, bytes] = {}
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+
+    def is_busy(self) -> bool:
+        """Say whether the code of a run is still on its way."""
+        with self._lock:
+            return bool(self._results)
+
+    def end(self, run_dir: str, result: bytes) -> None:
+        """Let a run end here with this result, as soon as its code is back. Without code that is at once."""
+        if _CODE not in (directory.read_machine(run_dir) or {}):
+            writing.replace(run_dir, directory.RESULT, result)
+            return
+        with self._lock:
+            self._results[run_dir] = result
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._bring_all, daemon=True)
+                self._thread.start()
+
+    def _bring_all(self) -> None:
+        pause_s = _FIRST_PAUSE_S
+        while run_dir := self._next():
+            if self._bring(run_dir):
+                pause_s = _FIRST_PAUSE_S
+            else:
+                time.sleep(pause_s)
+                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+    def _next(self) -> str | None:
+        """Return the next run; without one the thread is over, and the next end starts another."""
+        with self._lock:
+            run_dir = next(iter(self._results), None)
+            if run_dir is None:
+                self._thread = None
+            return run_dir
+
+    def _bring(self, run_dir: str) -> bool:
+        """Bring back what one run left, and end it; say whether that is settled."""
+        try:
+            if os.path.isdir(run_dir):  # else it was removed here
+                bring_back_of(run_dir, self._host, self._environment)
+                writing.replace(run_dir, directory.RESULT, self._results[run_dir])
+        except Unreachable as why:
+            self._miss(why.message)
+            return False
+        except OSError:  # our own disk is full, say: it is tried again
+            return False
+        with self._lock:
+            del self._results[run_dir]
+        return True
 
 
 # --- the two ways over ------------------------------------------------------------------------------------

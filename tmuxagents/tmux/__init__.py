@@ -12,7 +12,6 @@ alone imports it; docs/architecture.md lists what stays below it, and why.
 from __future__ import annotations
 
 from tmuxagents.tmux import servers
-from tmuxagents.tmux.opening import Home, Opened, Order
 from tmuxagents.tmux.runner import Denied, NoServer, Runner, TmuxRefused, Unanswered, client_version
 from tmuxagents.tmux.servers import (
     Options,
@@ -25,8 +24,8 @@ from tmuxagents.tmux.servers import (
     refuse_impossible,
     socket_folder,
 )
-from tmuxagents.tmux.status import Status
-from tmuxagents.tmux.windows import RunWindow, RunWindows
+from tmuxagents.tmux.style import Status
+from tmuxagents.tmux.windows import Home, Opened, Order, RunWindow, RunWindows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

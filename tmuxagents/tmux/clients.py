@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 
 from tmuxagents.errors import Unusable
-from tmuxagents.tmux import opening, script, style, windows
+from tmuxagents.tmux import script, style, windows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _ROW = " ".join(
     (
         *("client", "#{client_activity}", "#{client_name}", "#{session_id}", "#{window_id}", "#{pane_id}"),
         *("#{client_control_mode}", "#{client_flags}", windows.IS_VIEW, "#{session_attached}"),
-        *("#{destroy-unattached}", "#{exit-unattached}", f"#{{{_TRAIL}}}", f"#{{{opening.RUN}}}"),
+        *("#{destroy-unattached}", "#{exit-unattached}", f"#{{{_TRAIL}}}", f"#{{{windows.RUN}}}"),
     )
 )
 _FIELDS = 14

@@ -1,16 +1,22 @@
-"""A run's window, once it is open: found, marked, closed, and only where its tag says that it is the run's.
+"""A run's window: opened, found, marked and closed, and only where its tag says that it is the run's.
 
-`find`, `end_of` and `close_ended` go through libtmux. What a launch, the watcher and a wrapper ask goes
-straight to the runner: see docs/architecture.md.
+Opening takes one call of tmux where the session is there, two where it must be made. `find`, `end_of` and
+`close_ended` go through libtmux. What a launch, the watcher and a wrapper ask goes straight to the runner: a
+launch would wait 40 ms for the import, and `Session.new_window` raises if the command ends at once, though it
+ran (a wrapper that finds a result leaves at once). docs/architecture.md lists these calls.
 
 Touches: tmux.
 """
 
 from __future__ import annotations
 
+import os
+import time
 from typing import NamedTuple
 
-from tmuxagents.tmux import opening, script, style
+from tmuxagents.errors import Unusable
+from tmuxagents.system import process
+from tmuxagents.tmux import runner, script, servers, style
 from tmuxagents.tmux.runner import TmuxRefused
 
 TYPE_CHECKING = False
@@ -18,22 +24,90 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tmuxagents.tmux.library import BoundedServer
-    from tmuxagents.tmux.opening import Home, Opened, Order
-    from tmuxagents.tmux.runner import Command, Runner
+    from tmuxagents.tmux.runner import Command, Runner, TmuxAnswer
+    from tmuxagents.tmux.servers import ServerLife
 
+RUN = "@tmuxagents_run"
+STATE = "@tmuxagents_state"
+OWNER = "@tmuxagents_project"
+FOLDER = "@tmuxagents_folder"  # of the run's project: where our keys work from (integrate/tmux_texts)
+_LONGEST_FOLDER = 4096  # as tmux reads it; all commands together may have 16 KB
+_HISTORY_LINES = "500"  # of a window: 100 children with 2000 wide lines each are 200 MB of server
+_LIMIT_S = 8.0
+_MODIFIED_KEYS = "set-option -s extended-keys on"  # as Shift-Enter; pi warns else
+_PAUSE_S = 0.02
+_OPENED, _TAKEN = "opened", "taken"
+_OPENED_ROW = (
+    f"{_OPENED} #{{window_id}} #{{pane_id}} #{{session_id}} #{{pid}} #{{pane_pid}} #{{session_name}}"
+)
+_TAKEN_ROW = f"{_TAKEN} #{{{OWNER}}}:#{{session_name}}"  # last, since a name of others may hold anything
 CLOSING = "@tmuxagents_close"  # what the closing timer does; where it is set, the timer runs
 LAYOUT = "@tmuxagents_layout"  # of a session: which layout it is
 _LAST = ("Pane is dead", style.RULE)  # how the line begins that tmux writes there
 YES, NO = "yes", "no"  # how a condition says whether it held
 _LIVES = "#{P:#{?pane_dead,,x}}"  # something, if any pane of a window lives: a person may have split it
 IS_VIEW = f"#{{m:{style.VIEW}*,#{{session_name}}}}"
-_SAID = f"#{{?#{{m/r:^[a-z]+$,#{{{opening.STATE}}}}},#{{{opening.STATE}}},-}}"  # it may hold anything
+_SAID = f"#{{?#{{m/r:^[a-z]+$,#{{{STATE}}}}},#{{{STATE}}},-}}"  # it may hold anything
 _ROW = " ".join(
     (
         *("#{window_id}", "#{session_id}", IS_VIEW, "#{window_active_clients}", "#{pane_dead}", _SAID),
-        f"#{{{opening.RUN}}}",
+        f"#{{{RUN}}}",
     )
 )
+
+
+class Home:
+    """Where windows go: a session of the project's own, or, by `session`, one that is there.
+
+    `names` are the session's names in order of preference; `owner` tells ours from another project's. One
+    that is made begins in `folder`. `own`: the server is for tmuxagents alone, its options are ours.
+    """
+
+    __slots__ = ("folder", "names", "own", "owner", "session")
+
+    def __init__(
+        self,
+        names: Sequence[str] = (),
+        *,
+        owner: str = "",
+        folder: str = "/",
+        own: bool = False,
+        session: str | None = None,
+    ) -> None:
+        self.names = [script.a_name(name) for name in names]
+        self.owner = script.a_run(owner) if names else ""
+        self.folder = folder
+        self.own = own
+        self.session = None if session is None else script.an_id(session, "$")
+
+
+class Order:
+    """One window to open: whose it is, what it is called, what runs in it, and the folder of its project."""
+
+    __slots__ = ("argv", "folder", "name", "run_id", "state")
+
+    def __init__(self, run_id: str, *, name: str, argv: Sequence[str], state: str, folder: str = "") -> None:
+        if not argv or not argv[0].startswith("/"):
+            raise ValueError(f"no absolute path to run: {list(argv)!r}")
+        self.run_id = script.a_run(run_id)
+        self.name = script.a_name(name)
+        self.argv = list(argv)
+        self.state = script.a_name(state)
+        # It goes into an option, as data. What tmux may not take there, or is too long, is left out.
+        fits = folder.isprintable() and len(script.quoted(folder)) <= _LONGEST_FOLDER
+        self.folder = folder if folder.startswith("/") and fits else ""
+
+
+class Opened(NamedTuple):
+    """A window that was opened, where, and which state of its run it shows."""
+
+    window: str
+    pane: str
+    session: str
+    session_name: str
+    server: ServerLife
+    program: tuple[int, int | None]  # the pid and the start time of what runs in it
+    state: str
 
 
 class RunWindow(NamedTuple):
@@ -56,8 +130,85 @@ class RunWindows:
         self._runner = runner
 
     def open(self, order: Order, home: Home) -> Opened:
-        """Open a run's window, never taking focus; tag, state and name are set in the same call."""
-        return opening.open_window(self._runner, order, home)
+        """Open a run's window without moving any view; make its session, and its server, if there is none.
+
+        Tag, state and name are set in the same call. Unanswered means that the window may still appear. A
+        server that is just ending is waited for a while.
+        """
+        if home.session is not None:
+            return self._opened(self._in_session(order, home.session, home), order, home)
+        name, is_there = home.names[0], servers.listening(self._runner.socket) is not None
+        deadline = time.monotonic() + _LIMIT_S
+        while True:
+            late = time.monotonic() > deadline
+            try:
+                answer = (self._in_session if is_there else self._in_new)(order, f"={name}", home)
+            except runner.NoServer:
+                if late:
+                    raise
+                is_there = False
+                time.sleep(_PAUSE_S)
+                continue
+            following = None if late else _following(answer, name, home)
+            if following is None:
+                return self._opened(answer, order, home)
+            name, is_there = following
+
+    def _in_session(self, order: Order, session: str, home: Home) -> TmuxAnswer:
+        """Open it in a session that exists and is ours; else ask which sessions have our names."""
+        by = "session_name" if session.startswith("=") else "session_id"
+        is_it = script.equal(f"#{{{by}}}", session.removeprefix("="))
+        if home.owner:
+            is_it = script.both(is_it, script.equal(f"#{{{OWNER}}}", home.owner))
+        opening = ["new-window", "-d", "-t", f"{session}:"]
+        like_ours = f"#{{m:{home.names[0]}*,#{{session_name}}}}" if home.names else "0"
+        others = ["list-sessions", "-f", like_ours, "-F", _TAKEN_ROW]
+        return self._runner.run(
+            script.when(f"{session}:", is_it, _commands(order, session, opening), [others])
+        )
+
+    def _in_new(self, order: Order, session: str, home: Home) -> TmuxAnswer:
+        """Open it as the first window of a new session."""
+        runner.client_version()  # before a tmux that is too old starts a server
+        servers.make_folder(self._runner.socket)
+        opening = ["new-session", "-d", "-s", session.removeprefix("=")]
+        setting = ["set-option", "-t", f"{session}:"]
+        settings: list[Command] = [
+            [*setting, OWNER, home.owner],
+            [*setting, "history-limit", _HISTORY_LINES],
+            # A person's tmux.conf may end sessions without a client, and background runs live in those.
+            # Besides, a client that is detached from such a session crashes 3.3a now and then.
+            [*setting, "destroy-unattached", "off"],
+            *style.of_session(session),
+        ]
+        if home.own:
+            settings.append(["set-option", "-s", "exit-unattached", "off"])
+            settings.append(["if-shell", "-F", "#{==:#{extended-keys},off}", _MODIFIED_KEYS])
+        first, *rest = _commands(order, session, opening)
+        # There the session begins, and with it each window that a person adds.
+        usable = home.folder.isprintable() and os.path.isdir(home.folder) and os.access(home.folder, os.X_OK)
+        return self._runner.run(first, *settings, *rest, folder=home.folder if usable else "/")
+
+    def _opened(self, answer: TmuxAnswer, order: Order, home: Home) -> Opened:
+        """Return what was opened, if every command behind it was carried out; else raise what tmux said."""
+        row = _opened_row(answer)
+        if answer.code != 0:
+            raise runner.refusal(answer, "window")
+        if not row:
+            where = home.session or ", ".join(home.names)
+            raise Unusable(f"tmux has no session for the window: {where}.", kind="window")
+        window, pane, session, pid, program, session_name = row
+        return Opened(
+            window=window,
+            pane=pane,
+            session=session,
+            session_name=session_name,
+            server=servers.server_of(self._runner.socket, int(pid)),
+            program=(int(program), process.start_time(int(program))),
+            state=order.state,
+        )
+
+    # --- found, marked and closed --------------------------------------------------------------------------
 
     @property
     def _server(self) -> BoundedServer:
@@ -67,13 +218,13 @@ class RunWindows:
 
     def find(self, run_id: str) -> RunWindow | None:
         """Return a run's window, None where this server has none."""
-        tagged = script.equal(f"#{{{opening.RUN}}}", script.a_run(run_id))
+        tagged = script.equal(f"#{{{RUN}}}", script.a_run(run_id))
         listing = self._server.cmd("list-windows", "-a", "-f", tagged, "-F", _ROW)
         return _windows(listing.stdout).get(run_id)
 
     def all(self) -> dict[str, RunWindow]:
         """Return the windows of runs, by run. One is listed where it is at home, not in a view of it."""
-        return _windows(self._runner.ask(["list-windows", "-a", "-f", f"#{{{opening.RUN}}}", "-F", _ROW]))
+        return _windows(self._runner.ask(["list-windows", "-a", "-f", f"#{{{RUN}}}", "-F", _ROW]))
 
     def session_of(self, pane: str, *, with_layout: bool = False) -> str | None:
         """Return the session where a pane is at home, None if none, or none of a layout where asked."""
@@ -84,7 +235,7 @@ class RunWindows:
 
     def set_state(self, window: str, run_id: str, state: str) -> int | None:
         """Show a run's state on its window; return how many clients look at that, None if it has gone."""
-        setting = ["set-option", "-w", "-t", window, opening.STATE, script.a_name(state)]
+        setting = ["set-option", "-w", "-t", window, STATE, script.a_name(state)]
         watched = ["display-message", "-p", "-t", window, "#{window_active_clients}"]
         is_it = script.when(window, tagged(window, run_id), [setting, watched], [script.say(NO)])
         (answer,) = self._runner.ask(is_it)
@@ -93,8 +244,8 @@ class RunWindows:
     def close_pane(self, pane: str, run_id: str) -> bool:
         """Close a pane, and with its last one the window, if that is the run's; say whether it was so."""
         is_it = script.equal("#{pane_id}", script.an_id(pane, "%"))
-        ours = script.both(is_it, script.equal(f"#{{{opening.RUN}}}", script.a_run(run_id)))
-        return answers(self._runner, pane, ours, [["kill-pane", "-t", pane]])
+        ours = script.both(is_it, script.equal(f"#{{{RUN}}}", script.a_run(run_id)))
+        return self._answers(pane, ours, [["kill-pane", "-t", pane]])
 
     def end_of(self, pane: str) -> tuple[str, str] | None:
         """Return with which exit status the program of a pane has ended, and the first line that it said.
@@ -135,20 +286,56 @@ class RunWindows:
         keep = ["set-option", "-w", "-t", window, CLOSING, text]
         unarmed = script.equal(f"#{{{CLOSING}}}", "")
         arming = script.when(window, unarmed, [keep, again])
-        return answers(self._runner, window, tagged(window, run_id), [arming])
+        return self._answers(window, tagged(window, run_id), [arming])
+
+    def _answers(self, target: str, condition: str, commands: Sequence[Command]) -> bool:
+        """Carry commands out where a condition holds; say whether it held."""
+        # Said first: with its last window a server ends, and says no more.
+        then = [script.say(YES), *commands]
+        return self._runner.ask(script.when(target, condition, then, [script.say(NO)])) == [YES]
+
+
+def _following(answer: TmuxAnswer, name: str, home: Home) -> tuple[str, bool] | None:
+    """Return the session to try next, and whether it is there; None: the answer is final."""
+    if "duplicate session" in answer.error:
+        return name, True  # another launch made it first
+    if answer.code != 0 or _opened_row(answer):
+        return None
+    rows = (line.removeprefix(f"{_TAKEN} ").partition(":") for line in answer.lines)
+    owners = {name: owner for owner, _, name in rows}
+    ours = [name for name in home.names if owners.get(name) == home.owner]
+    free = [name for name in home.names if name not in owners]
+    return ((ours or free)[0], bool(ours)) if ours or free else None
+
+
+def _commands(order: Order, session: str, opening: list[str]) -> list[Command]:
+    """Return what opens, tags and names a window.
+
+    A new window that is not looked at is no target for the commands behind it, and they cannot know its id.
+    So its first name is its run's id, which nothing else is called.
+    """
+    name = f"new-{order.run_id}"
+    made = f"{session}:={name}"
+    return [
+        [*opening, "-n", name, "-P", "-F", _OPENED_ROW, *order.argv],
+        ["set-option", "-w", "-t", made, RUN, order.run_id],
+        ["set-option", "-w", "-t", made, STATE, order.state],
+        *([["set-option", "-w", "-t", made, FOLDER, order.folder]] if order.folder else []),
+        *style.of_window(made, is_at_home=session.startswith("=")),
+        ["rename-window", "-t", made, order.name],
+    ]
+
+
+def _opened_row(answer: TmuxAnswer) -> list[str]:
+    """Return the fields of the window that an answer tells of."""
+    rows = [line.split(" ", 6)[1:] for line in answer.lines if line.startswith(f"{_OPENED} ")]
+    return rows[0] if rows else []
 
 
 def tagged(window: str, run_id: str) -> str:
     """Return the condition that this window is here, and the run's."""
     is_it = script.equal("#{window_id}", script.an_id(window, "@"))
-    return script.both(is_it, script.equal(f"#{{{opening.RUN}}}", script.a_run(run_id)))
-
-
-def answers(runner: Runner, target: str, condition: str, commands: Sequence[Command]) -> bool:
-    """Carry commands out where a condition holds; say whether it held."""
-    # Said first: with its last window a server ends, and says no more.
-    then = [script.say(YES), *commands]
-    return runner.ask(script.when(target, condition, then, [script.say(NO)])) == [YES]
+    return script.both(is_it, script.equal(f"#{{{RUN}}}", script.a_run(run_id)))
 
 
 def _windows(rows: Sequence[str]) -> dict[str, RunWindow]:

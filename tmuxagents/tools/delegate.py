@@ -25,8 +25,7 @@ from tmuxagents.runs.inspect import inspect
 from tmuxagents.settings import keys
 from tmuxagents.tmux import place
 from tmuxagents.tools import answers, retrieval
-from tmuxagents.tools.door import Answer, no_cwd
-from tmuxagents.tools.progress import Child, Progress
+from tmuxagents.tools.door import Answer, Child, no_cwd
 from tmuxagents.views import board
 from tmuxagents.views.lines import KEPT, LastLines
 from tmuxagents.views.previews import Place
@@ -191,11 +190,7 @@ def _carried_out(
         view = board.view_text(shape["windows"], now_ms=time.time() * 1000)
         return answers.progress(text, shape, view=view)
 
-    progress = Progress(views, describe, door.hear)
-    with door.interrupts as interrupts:
-        progress.tell()
-        call.carry_out(progress.tell, interrupts.handle, interrupts.came)
-    progress.finish()
+    door.carry_out(call, views, describe)
     text = "\n".join(view.outcome() for view in views)
     warnings = [
         f"{one.name}: {warning}"

@@ -1,18 +1,31 @@
-"""The caller of a tool with its folder and its receiver of progress, and the tool's answer. Joins."""
+"""What a tool is given, and what it gives: its caller with folder and progress, and its answer. Joins.
+
+Progress is reported after each change of a child, and not too often.
+"""
 
 from __future__ import annotations
 
+import math
 import os
+import time
+from typing import NamedTuple
 
+from tmuxagents import records
 from tmuxagents.errors import BadRequest, NoSuchRun
 from tmuxagents.launch.launch import Launcher
 from tmuxagents.registry import lookup
+from tmuxagents.runs.endings import Standing
+from tmuxagents.runs.inspect import Follower, RunView
+from tmuxagents.runs.lifecycle import RunState
 from tmuxagents.tools import answers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, Protocol, Self
+
+    from tmuxagents.launch.call import Call, Task
+    from tmuxagents.runs.events import Event
 
     class Interrupts(Protocol):
         """Reports requests to cancel a call, while it is entered."""
@@ -29,48 +42,39 @@ if TYPE_CHECKING:
         def __exit__(self, *_: object) -> None: ...
 
 
-class Answer:
+DEBOUNCE_S = 0.05  # changes within this time are reported together
+LEAST_S = 0.1  # between two reports
+
+
+class Answer(NamedTuple):
     """The answer of a tool."""
 
-    __slots__ = ("details", "text", "warnings")
-
-    def __init__(self, text: str, details: Mapping[str, Any], warnings: list[str] | None = None) -> None:
-        self.text = text
-        self.details = details
-        self.warnings = warnings or []
+    text: str
+    details: Mapping[str, Any]
+    warnings: Sequence[str] = ()
 
     def document(self, *, whole: bool) -> dict[str, Any]:
         """Return the answer as JSON, with whole documents of runs or brief ones."""
         return answers.result(self.text, self.details if whole else answers.compact(self.details))
 
 
-class Door:
+class Door(NamedTuple):
     """The caller of a tool, in `folder` (None if that was removed).
 
     `hear` gets each progress document; without it there is no progress.
     """
 
-    def __init__(  # noqa: PLR0913  (one field per fact about the caller)
-        self,
-        caller: lookup.Caller,
-        environment: Mapping[str, str],
-        *,
-        interrupts: Interrupts,
-        folder: str | None,
-        socket: str | None = None,
-        hear: Callable[[dict[str, Any]], None] | None = None,
-    ) -> None:
-        self.caller = caller
-        self.folder = folder
-        self.environment = environment
-        self.interrupts = interrupts
-        self.hear = hear
-        self._socket = socket
+    caller: lookup.Caller
+    environment: Mapping[str, str]
+    interrupts: Interrupts
+    folder: str | None
+    socket: str | None = None
+    hear: Callable[[dict[str, Any]], None] | None = None
 
     def launcher(self) -> Launcher:
         """Return a launcher for this caller."""
         umask = os.umask(0o077)  # what we make is private from here on
-        return Launcher(self.caller, self.environment, umask=umask, socket=self._socket)
+        return Launcher(self.caller, self.environment, umask=umask, socket=self.socket)
 
     def find(self, reference: str) -> str:
         """Return the directory of a run, or refuse in the words of the tools."""
@@ -84,8 +88,132 @@ class Door:
                 message, kind=unknown.kind, hint=unknown.hint, field="runId", candidates=unknown.candidates
             ) from unknown
 
+    def carry_out(
+        self, call: Call, children: Sequence[Child], describe: Callable[[], dict[str, Any]]
+    ) -> None:
+        """Carry out a call, and report the progress of its children meanwhile, as `describe` formats it."""
+        progress = _Progress(children, describe, self.hear)
+        with self.interrupts as interrupts:
+            progress.tell()
+            call.carry_out(progress.tell, interrupts.handle, interrupts.came)
+        progress.finish()
+
 
 def no_cwd() -> BadRequest:
     """Return the refusal of a call without `cwd` whose caller's own folder was removed."""
     message = "The caller's working directory was removed."
     return BadRequest(message, kind="bad-cwd", hint="give cwd", field="cwd")
+
+
+class Child:
+    """One child of a call. Before it has a window it is queued."""
+
+    def __init__(self, task: Task, take: Callable[[Event], object] | None = None) -> None:
+        self._task = task
+        self._take = take
+        self._follower: Follower | None = None
+        self.run = RunView(
+            run_dir=task.run_dir,
+            plan=task.prepared.plan,
+            wrapper=None,
+            machine=None,
+            result=None,
+            state=RunState(),
+            activity=None,
+            standing=Standing(records.QUEUED),
+            mark=None,
+            checkpoint=None,
+        )
+
+    def look(self) -> bool:
+        """Read the run again if it has news; say whether it has changed."""
+        try:
+            return self._look()
+        except NoSuchRun:  # the directory was removed; the wrapper will make it again
+            self._follower = None
+            return False
+
+    def _look(self) -> bool:
+        if self._follower is None:
+            if not os.path.isdir(self._task.run_dir):
+                return False
+            self._follower = Follower(self._task.run_dir, self._take)
+        elif not (self._follower.has_news() or (self._task.ended and not self.run.ended)):
+            return False  # an end that the call has seen may be news as well: a dead wrapper changes no file
+        before, self.run = self.run, self._follower.look()
+        return _stamp(before) != _stamp(self.run)
+
+    def settle(self) -> bool:
+        """Read the run for the last time, with or without news; say whether it has changed."""
+        before = self.run
+        self.look()
+        if self._follower is not None:
+            self.run = self._follower.look()
+        return _stamp(before) != _stamp(self.run)
+
+    def document(self) -> dict[str, Any]:
+        """Return the run as a document."""
+        return self.run.document(time.time())
+
+
+def _stamp(run: RunView) -> tuple[Any, ...]:
+    return run.standing.status, run.doing, run.state.seq
+
+
+class _Progress:
+    """Reports children to `hear`. `describe` formats their current state."""
+
+    def __init__(
+        self,
+        children: Sequence[Child],
+        describe: Callable[[], dict[str, Any]],
+        hear: Callable[[dict[str, Any]], None] | None,
+    ) -> None:
+        self._children = children
+        self._describe = describe
+        self._hear = hear
+        self._pace = Pace()
+
+    def tell(self) -> float:
+        """Report news if it is time to; return the (monotonic) time of the next round."""
+        if self._hear is None:
+            return math.inf
+        now = time.monotonic()
+        if sum(child.look() for child in self._children) > 0:  # not any(), which would skip some
+            self._pace.note(now)
+        if self._pace.is_due(now):
+            self._hear(self._describe())
+        return now + DEBOUNCE_S
+
+    def finish(self) -> None:
+        """Read all children for the last time, and report unreported changes at once."""
+        news = sum(child.settle() for child in self._children) > 0
+        if self._hear is not None and (news or self._pace.waits):
+            self._hear(self._describe())
+
+
+class Pace:
+    """Decides when to report changes, by times of a steady clock."""
+
+    def __init__(self) -> None:
+        self._told: float | None = None
+        self._since: float | None = None  # the first unreported change
+
+    @property
+    def waits(self) -> bool:
+        """Say whether there is an unreported change."""
+        return self._since is not None
+
+    def note(self, now: float) -> None:
+        """Note a change."""
+        if self._since is None:
+            self._since = now
+
+    def is_due(self, now: float) -> bool:
+        """Say whether to report now. If so, the changes count as reported."""
+        if self._told is not None and (
+            self._since is None or now < max(self._since + DEBOUNCE_S, self._told + LEAST_S)
+        ):
+            return False
+        self._told, self._since = now, None
+        return True

@@ -22,8 +22,7 @@ from tmuxagents.status.snapshot import Snapshot, SnapshotBuilder, ensure_watcher
 from tmuxagents.status.stop import stop
 from tmuxagents.status.wait import Waiting
 from tmuxagents.tools import answers
-from tmuxagents.tools.door import Answer, no_cwd
-from tmuxagents.tools.progress import Child, Progress
+from tmuxagents.tools.door import Answer, Child, no_cwd
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,11 +62,7 @@ def subagent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer
         details = answers.call_details(mode, runs, ended=False)
         return answers.progress(answers.call_progress(mode, runs), details)
 
-    progress = Progress(children, describe, door.hear)
-    with door.interrupts as interrupts:
-        progress.tell()
-        call.carry_out(progress.tell, interrupts.handle, interrupts.came)
-    progress.finish()
+    door.carry_out(call, children, describe)
     warnings = [warning for task in call.tasks for warning in task.warnings]
     return _answer(call, mode, door.caller, warnings)
 

@@ -21,13 +21,13 @@ from tmuxagents.cpython import ignoring
 from tmuxagents.errors import TmuxAgentsError
 from tmuxagents.launch import far
 from tmuxagents.machines import follow, hosts, link, refusals, ssh
+from tmuxagents.machines.code import Bringing
 from tmuxagents.machines.follow import APPENDED, PIECE, Broken, FrameReader, NotInStep
 from tmuxagents.machines.refusals import Unreachable
 from tmuxagents.records import is_run_id
 from tmuxagents.runs import directory, endings, writing
 from tmuxagents.runs.marks import is_settled, mark_of
 from tmuxagents.text import jsonline
-from tmuxagents.watcher.bringing import Bringing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from tmuxagents.system import places, process, watcher_lock
 from tmuxagents.tmux import place
 from tmuxagents.watcher.runs import Runs
 from tmuxagents.watcher.screens import Screens
-from tmuxagents.watcher.tail import Tail
-from tmuxagents.watcher.telling import Hooks, Sleeper, Telling
+from tmuxagents.watcher.telling import Hooks, Telling
+from tmuxagents.watcher.waking import Sleeper, Tail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

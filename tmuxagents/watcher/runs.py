@@ -1,7 +1,4 @@
-"""Follows all runs for a watcher: reads them, has the lost ones concluded, finds those that have ended.
-
-Joins.
-"""
+"""Follow all runs for a watcher: read them, have the lost ones concluded, find those that ended. Joins."""
 
 from __future__ import annotations
 
@@ -13,18 +10,24 @@ from tmuxagents import records
 from tmuxagents.errors import NoSuchRun
 from tmuxagents.records import is_run_id
 from tmuxagents.registry import learn
-from tmuxagents.runs import writing
+from tmuxagents.runs import directory, logs, writing
 from tmuxagents.runs.conclude import NEVER_OPENED, conclude
-from tmuxagents.watcher.following import Following
+from tmuxagents.runs.inspect import Follower
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from concurrent.futures import Future
+    from typing import Any
 
+    from tmuxagents.records import Identity
     from tmuxagents.registry.database import Row
     from tmuxagents.runs.inspect import RunView
-    from tmuxagents.watcher.telling import Sleeper
+    from tmuxagents.watcher.waking import Sleeper
 
+DEAF_S = 1.0  # so long an event may take to come
+GIVEN_UP = 10  # failures; then no watcher stays for it
+_LONGEST_S = 60.0  # between two tries
 _CONCLUDED_AT_ONCE = 4  # each may take seconds: what is left of a run gets its time to leave
 
 
@@ -76,7 +79,7 @@ class Runs:
         return name not in self._live and name not in self._over
 
     def heard(self, names: Iterable[str]) -> set[str]:
-        """Take note of what events have told of; return the runs among it that may have to be looked at."""
+        """Note which runs events have named; return those that may have to be read."""
         runs = {name for name in names if name not in self._over and is_run_id(name)}
         for name in runs:
             if name in self._live:
@@ -85,7 +88,7 @@ class Runs:
         return runs
 
     def spoken(self) -> set[str]:
-        """Return those with news of the runs that spoke a moment ago; those are left alone that have none."""
+        """Return the runs with news among those that spoke a moment ago; a silent one no longer counts."""
         names = set()
         for name in list(self._speaking):
             one = self._live[name]
@@ -102,7 +105,7 @@ class Runs:
         return {row.run_id for row in rows if self.is_new(row.run_id)}
 
     def due(self, since: float | None) -> tuple[set[str], bool]:
-        """Return the runs to be looked at though no event told of them, and whether one should have.
+        """Return the runs to be read though no event named them, and whether one should have.
 
         `since`: when listening began; None where nobody listens.
         """
@@ -153,7 +156,6 @@ class Runs:
             self._drop(name)
             return
         if not held:
-            # Wait on its wrapper from now on, if there is one
             wrapper = one.wrapper
             if wrapper is not None and not self._waiting.hold(name, wrapper):
                 self._again.add(name)  # it has ended since we looked
@@ -201,7 +203,7 @@ class Runs:
     def _announce(self, one: Following, run: RunView, *, good: bool) -> bool:
         """Claim the announcement; say whether that is settled, ours or not."""
         claimed = self._claim(one)
-        row = self._rows[run.run_id] = one.keep(learn.row(run))
+        row = one.saved = self._rows[run.run_id] = learn.row(run)
         if claimed is None:
             return False
         self._endings.append(Ending(row, good=good, ended=run.ended, claimed=claimed))
@@ -234,3 +236,111 @@ class Runs:
             conclusion, one.conclusion = one.conclusion, None
             if conclusion.result() is None:  # another process is concluding it
                 one.failed()
+
+
+# --- one run ----------------------------------------------------------------------------------------------
+
+
+class Following:
+    """A run that has not ended, or whose end was not announced yet."""
+
+    __slots__ = (
+        *("_failures", "_follower", "_is_behind", "_knocked_at", "_not_before", "_spoke_at"),
+        *("announced", "conclusion", "run", "run_dir", "saved"),
+    )
+
+    def __init__(self, run_dir: str, checkpoint: str | None = None) -> None:
+        self._follower = Follower(run_dir, checkpoint=checkpoint)
+        self.run_dir = run_dir
+        self.run: RunView | None = None
+        self.conclusion: Future[dict[str, Any] | None] | None = None
+        self.announced = False
+        self.saved: Row | None = None
+        self._is_behind = False
+        self._failures = 0
+        self._not_before = self._knocked_at = 0.0
+        self._spoke_at = time.monotonic()  # or may have
+
+    @property
+    def counts(self) -> bool:
+        """Say whether a watcher stays for it: what another host writes here is left to the watcher there."""
+        run = self.run
+        foreign = run is not None and run.standing.foreign and run.machine is None
+        return not foreign and self._failures < GIVEN_UP
+
+    @property
+    def wrapper(self) -> Identity | None:
+        """Return its wrapper, if that lives here and can be waited on."""
+        run = self.run
+        if run is None or run.standing.foreign or run.ended:
+            return None
+        return directory.identity_of(run.wrapper)
+
+    def look(self, *, held: bool) -> RunView:
+        """Look at it. `held`: its wrapper is waited on, and so lives."""
+        self.run = self._follower.look(records.HERE if held else None)
+        return self.run
+
+    def has_news(self, *, held: bool) -> bool:
+        """Say, without reading, whether a look would tell anything new."""
+        return self._follower.has_news(held=held)
+
+    def is_concluded(self) -> bool:
+        """Say whether no process is left to write its ending."""
+        return self.conclusion is None or self.conclusion.done()
+
+    # --- what the registry gets
+
+    def news(self, run: RunView, *, all_of_it: bool) -> Row | None:
+        """Return its row if its status differs from the saved one; `all_of_it`: or its activity."""
+        saved = self.saved
+        told = saved is None or learn.is_news(learn.reported_columns(saved), learn.reported_state(run))
+        moved = saved is None or run.state.seq != saved.event_seq
+        self._is_behind = moved and not told and not all_of_it
+        if not told and not (moved and all_of_it):
+            return None
+        self.saved = learn.row(run)
+        return self.saved
+
+    # --- when it is looked at without an event
+
+    def failed(self) -> None:
+        """Note that something could not be done: it is tried again, ever less often."""
+        self._failures += 1
+        self._not_before = time.monotonic() + min(2.0**self._failures, _LONGEST_S)
+
+    def is_due(self) -> bool:
+        """Say whether something of it waits to be saved, or to be tried again."""
+        tried = self._failures > 0 and time.monotonic() >= self._not_before
+        return self._is_behind or tried
+
+    def rests(self) -> bool:
+        """Say whether what failed is not to be tried again yet."""
+        return time.monotonic() < self._not_before
+
+    # --- whether it speaks, and whether that is heard
+
+    def heard(self) -> None:
+        """Note that an event named it."""
+        self._spoke_at = time.monotonic()
+        self._knocked_at = 0.0
+
+    def found(self, since: float | None = None) -> None:
+        """Note that it has news. `since`: nothing was heard of it, though we listen since then.
+
+        Not every writer closes its file: so this makes an event, to see whether that one is heard.
+        """
+        if since is not None and self.is_silent() and not self._knocked_at:
+            knocked = logs.knock(f"{self.run_dir}/{directory.EVENTS}")
+            self._knocked_at = time.monotonic() if knocked else 0.0
+        self._spoke_at = time.monotonic()
+
+    def is_silent(self) -> bool:
+        """Say whether it said nothing for so long that an event tells of its next words."""
+        return time.monotonic() - self._spoke_at > logs.QUIET_S
+
+    def is_unheard(self, since: float | None) -> bool:
+        """Say whether the event that was made of it has not come, though we listen `since` then."""
+        if since is None or self._knocked_at < since:
+            self._knocked_at = 0.0
+        return self._knocked_at > 0 and time.monotonic() - self._knocked_at > DEAF_S

@@ -1,18 +1,12 @@
-"""Tell people: marks of runs that wait, have ended or failed unseen; hooks, notifications. Joins.
-
-Lets a watcher sleep until files change, wrappers end, or work in other threads is done.
-"""
+"""Tell people: marks of runs that wait, have ended or failed unseen; hooks, notifications. Joins."""
 
 from __future__ import annotations
 
 import functools
-import math
 import os
-import select
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
 
 from tmuxagents import records
 from tmuxagents.attach import seen
@@ -28,51 +22,18 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from tmuxagents import tmux
-    from tmuxagents.records import Identity
     from tmuxagents.registry.database import Row
     from tmuxagents.watcher.runs import Ending
     from tmuxagents.watcher.screens import Screens
-
 
 WAITING = "waiting"  # for a person: what its window says while that is so
 _MARKED = ("status", "message", "desktop")  # settings of `notify` that put a mark into the status line
 _NOTIFIER = "notify-send"
 KEPT_S = 24 * 3600.0  # a failure is marked for so long
-
-
-class Attention:
-    """The unseen failures of a state directory."""
-
-    def __init__(self, runs: str) -> None:
-        self._runs = runs
-        self._unseen: dict[str, Row] = {}
-
-    def add(self, rows: Iterable[Row]) -> None:
-        """Mark those of these runs that have failed and that no person has looked at since."""
-        self._unseen |= {row.run_id: row for row in rows if self._is_unseen(row)}
-
-    def look(self, names: Iterable[str] | None = None) -> bool:
-        """Look whether these runs, or all, were seen meanwhile; say whether any is marked no longer."""
-        before = len(self._unseen)
-        for name in self._unseen.keys() & (self._unseen.keys() if names is None else names):
-            if not self._is_unseen(self._unseen[name]):
-                del self._unseen[name]
-        return len(self._unseen) < before
-
-    def marks(self, server: str) -> list[str]:
-        """Return the marks for the status line of a server, those of the latest failures last."""
-        rows = sorted(self._unseen.values(), key=lambda row: row.ended_at or 0.0)
-        return [words.mark(label(row), row.status) for row in rows if server in (row.server, row.launcher)]
-
-    def _is_unseen(self, row: Row) -> bool:
-        is_fresh = row.status == FAILED and time.time() - (row.ended_at or 0.0) < KEPT_S
-        is_there = is_fresh and directory.place_of(f"{self._runs}/{row.run_id}") is not None
-        return is_there and seen.is_unseen(row, self._runs)
-
-
-def label(row: Row) -> str:
-    """Return what a status line calls a run."""
-    return row.name or row.preset or words.short_id(row.run_id, ())
+LIMIT_S = 10.0
+_GRACE_S = 1.0
+_AT_ONCE = 4
+ROLE = "hook"  # so that it does not end with the announced run
 
 
 class Telling:
@@ -177,6 +138,11 @@ class Telling:
         return max(0.0, settings.keep_windows_s - (time.time() - (row.ended_at or 0.0)))
 
 
+def label(row: Row) -> str:
+    """Return what a status line calls a run."""
+    return row.name or row.preset or words.short_id(row.run_id, ())
+
+
 def _servers(row: Row) -> set[str]:
     """Return the servers where a run is, or was launched from."""
     return {server for server in (row.server, row.launcher) if server is not None}
@@ -192,10 +158,40 @@ def _going(row: Row) -> str | None:
     return WAITING if row.needs_input else records.RUNNING
 
 
-LIMIT_S = 10.0
-_GRACE_S = 1.0
-_AT_ONCE = 4
-ROLE = "hook"  # so that it does not end with the announced run
+# --- failures that no person has seen -----------------------------------------------------------------------
+
+
+class Attention:
+    """The unseen failures of a state directory."""
+
+    def __init__(self, runs: str) -> None:
+        self._runs = runs
+        self._unseen: dict[str, Row] = {}
+
+    def add(self, rows: Iterable[Row]) -> None:
+        """Mark those of these runs that have failed and that no person has looked at since."""
+        self._unseen |= {row.run_id: row for row in rows if self._is_unseen(row)}
+
+    def look(self, names: Iterable[str] | None = None) -> bool:
+        """Look whether these runs, or all, were seen meanwhile; say whether any is marked no longer."""
+        before = len(self._unseen)
+        for name in self._unseen.keys() & (self._unseen.keys() if names is None else names):
+            if not self._is_unseen(self._unseen[name]):
+                del self._unseen[name]
+        return len(self._unseen) < before
+
+    def marks(self, server: str) -> list[str]:
+        """Return the marks for the status line of a server, those of the latest failures last."""
+        rows = sorted(self._unseen.values(), key=lambda row: row.ended_at or 0.0)
+        return [words.mark(label(row), row.status) for row in rows if server in (row.server, row.launcher)]
+
+    def _is_unseen(self, row: Row) -> bool:
+        is_fresh = row.status == FAILED and time.time() - (row.ended_at or 0.0) < KEPT_S
+        is_there = is_fresh and directory.place_of(f"{self._runs}/{row.run_id}") is not None
+        return is_there and seen.is_unseen(row, self._runs)
+
+
+# --- commands of the settings ----------------------------------------------------------------------------
 
 
 class Hooks:
@@ -243,60 +239,3 @@ def carry_out(argv: list[str], environment: Mapping[str, str], limit_s: float = 
         process.wait_gone(child, started, _GRACE_S)
         process.send_group(child, signal.SIGKILL)
     os.waitpid(child, 0)
-
-
-class Woken(NamedTuple):
-    """What ended a wait. `gone`: the runs whose wrappers are; `urgent`: no time for the rest of a round."""
-
-    gone: set[str]
-    urgent: bool
-
-
-class Sleeper:
-    """One poll() over everything a watcher waits for. `patient`: a handle that can wait a round."""
-
-    def __init__(self, patient: int, urgent: Iterable[int]) -> None:
-        self._poll = select.poll()
-        self._patient = patient
-        self._wrappers: dict[int, str] = {}  # pidfd -> run
-        self._handles: dict[str, int] = {}
-        self.done = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-        for handle in (patient, self.done, *urgent):
-            self._poll.register(handle, select.POLLIN)
-
-    def wake(self) -> None:
-        """End the wait, from whatever thread."""
-        os.eventfd_write(self.done, 1)
-
-    def hold(self, run: str, wrapper: Identity) -> bool:
-        """Wait on a run's wrapper, too; say whether it lives."""
-        handle = process.open_handle(wrapper.pid, wrapper.start_time)
-        if handle is None:
-            return False
-        self._wrappers[handle] = run
-        self._handles[run] = handle
-        self._poll.register(handle, select.POLLIN)
-        return True
-
-    def holds(self, run: str) -> bool:
-        """Say whether a run's wrapper is waited on, and so lives."""
-        return run in self._handles
-
-    def let_go(self, run: str) -> None:
-        """Wait on a run's wrapper no longer."""
-        handle = self._handles.pop(run, None)
-        if handle is not None:
-            del self._wrappers[handle]
-            self._poll.unregister(handle)
-            os.close(handle)
-
-    def wait(self, limit_s: float, *, patiently: bool = False) -> Woken:
-        """Wait, at most so long; `patiently`: only for what is urgent."""
-        self._poll.modify(self._patient, 0 if patiently else select.POLLIN)
-        fired = {handle for handle, _ in self._poll.poll(math.ceil(max(0.0, limit_s) * 1000))}
-        if self.done in fired:
-            os.eventfd_read(self.done)
-        gone = {self._wrappers[handle] for handle in fired if handle in self._wrappers}
-        for run in gone:
-            self.let_go(run)
-        return Woken(gone, urgent=bool(fired - {self._patient}))
