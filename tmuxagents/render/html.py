@@ -6,6 +6,8 @@ browser opens when it finds a word inside.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from tmuxagents import records
 from tmuxagents.render import calls, inline, markdown, story, styles
 from tmuxagents.text import figures
@@ -84,16 +86,13 @@ _TAGS = {styles.BOLD: "strong", styles.ITALIC: "em", styles.STRIKE: "del", style
 _LINES = {calls.ADDED: "ins", calls.REMOVED: "del", calls.GAP: "i", calls.SAME: "span", calls.OUTPUT: "span"}
 
 
-class RunPage:
+class RunPage(NamedTuple):
     """One run of a page: its name, its status, and its blocks."""
 
-    __slots__ = ("blocks", "key", "name", "status")
-
-    def __init__(self, key: str, name: str, status: str, blocks: Sequence[Block]) -> None:
-        self.key = key
-        self.name = name
-        self.status = status
-        self.blocks = blocks
+    key: str
+    name: str
+    status: str
+    blocks: Sequence[Block]
 
 
 def page(runs: Sequence[RunPage], made: str) -> str:

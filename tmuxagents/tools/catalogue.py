@@ -6,6 +6,8 @@ carries all of it, so each word here costs again and again.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,20 +19,17 @@ MOST_TASKS = 16  # per call
 STEER, FOLLOW_UP = "steer", "followUp"
 
 
-class Tool:
+class Tool(NamedTuple):
     """One tool: its names, its description, its parameters."""
 
-    __slots__ = ("description", "label", "name", "parameters")
-
-    def __init__(self, name: str, label: str, description: str, parameters: Schema) -> None:
-        self.name = name
-        self.label = label
-        self.description = description
-        self.parameters = parameters
+    name: str
+    label: str
+    description: str
+    parameters: Schema
 
     def document(self) -> dict[str, Any]:
         """Return the JSON object of this tool."""
-        return {key: getattr(self, key) for key in ("name", "label", "description", "parameters")}
+        return self._asdict()
 
     @property
     def summary(self) -> str:

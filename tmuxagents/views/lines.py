@@ -1,16 +1,15 @@
-"""What one child has done, as the last few lines of it, and which parts of a line stand out. Pure.
+"""What the children of a call have done and how they are, in lines that fit on a screen. Pure.
 
-A fold over events: previews of its calls, its words, what it found. Colours are names, no escape sequences:
-each view shows them its own way, and no text of a child is mixed in.
-
-The picture of a call that works: a block for each child or, if these do not fit, a line.
-
-A line comes as its parts, each with its colour as a terminal knows it.
+`LastLines` is a fold over the events of one child: previews of its calls, its words, what it found. Of these
+and the runs' documents `call_picture` makes the picture of a call: a block for each child or, if these do not
+fit, a line. A line of a picture comes as its parts, each with its colour as a terminal knows it: no escape
+sequences, so that no text of a child is mixed in.
 """
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from tmuxagents import records
 from tmuxagents.runs import events, words
@@ -38,18 +37,15 @@ _UNDER = "  "
 _LONGEST = 4000  # characters of one line: what is longer is read in the answer itself
 
 
-class LastLine:
+class LastLine(NamedTuple):
     """One line: its words, and whether the child said them or did something."""
 
-    __slots__ = ("kind", "text")
-
-    def __init__(self, text: str, kind: str) -> None:
-        self.text = text
-        self.kind = kind
+    text: str
+    kind: str
 
     def document(self) -> dict[str, str]:
         """Return the JSON object of this line."""
-        return {"text": self.text, "kind": self.kind}
+        return self._asdict()
 
 
 class LastLines:
@@ -62,9 +58,8 @@ class LastLines:
         self.tool_count = 0
         self._place = place
         self._most = most
-        self._listed: dict[
-            int, tuple[str | None, str, LastLine]
-        ] = {}  # ls and find without a result, oldest first
+        # ls and find without a result, oldest first
+        self._listed: dict[int, tuple[str | None, str, LastLine]] = {}
 
     @property
     def lines(self) -> list[LastLine]:
@@ -159,8 +154,11 @@ def _list(value: Any) -> Sequence[Any]:
     return value if isinstance(value, list) else ()
 
 
+# --- what stands out --------------------------------------------------------------------------------------
+
 # The names that pi's themes have.
 MUTED, ADDED, REMOVED = "muted", "toolDiffAdded", "toolDiffRemoved"
+_OF_COUNT = {"added": ADDED, "removed": REMOVED}
 # An edit has it at its end; elsewhere it is a separate word: in an address it means something else.
 _EDITED = re.compile(
     r"(?: *(?:→ )?edit → .* (?=\+\d+/-\d+$)|(?!.*://)(?:.*? )??(?=\+\d+/-\d+(?: |$)))"
@@ -172,35 +170,23 @@ _FOUND = re.compile(r" +(?:(?:ls|find): )?(?P<added>\d+) (?:files?|dirs?|match(?
 _FOUND_BESIDE = re.compile(r" *(?:→ )?(?:ls|find) → .* → (?P<added>[1-9]\d*) (?:files?|dirs?|match(?:es)?)\b")
 
 
+_COUNTS = (_EDITED, _WRITTEN, _READ, _FOUND, _FOUND_BESIDE)
+
+
 def spans(line: str) -> list[tuple[str, str]]:
     """Return the parts of a line of kind `tool`, each as (colour, text); together they are the line."""
-    if found := _EDITED.match(line):
-        return [
-            (MUTED, line[: found.start("added")]),
-            (ADDED, found["added"]),
-            (MUTED, "/"),
-            (REMOVED, found["removed"]),
-            (MUTED, line[found.end() :]),
-        ]
-    if found := _WRITTEN.match(line):
-        return [(MUTED, line[: found.start("added")]), (ADDED, found["added"])]
-    if found := _READ.match(line):
-        at = found.start("added")
-        return [
-            (MUTED, line[: at - 1]),
-            (MUTED, "("),
-            (ADDED, found["added"]),
-            (MUTED, line[found.end("added") : found.end()]),
-            (MUTED, line[found.end() :]),
-        ]
-    if found := _FOUND.match(line) or _FOUND_BESIDE.match(line):
-        return [
-            (MUTED, line[: found.start("added")]),
-            (ADDED, found["added"]),
-            (MUTED, line[found.end("added") :]),
-        ]
-    return [(MUTED, line)]
+    found = next((match for match in (count.match(line) for count in _COUNTS) if match), None)
+    if found is None:
+        return [(MUTED, line)]
+    parts: list[tuple[str, str]] = []
+    at = 0
+    for name, text in found.groupdict().items():
+        parts += [(MUTED, line[at : found.start(name)]), (_OF_COUNT[name], text)]
+        at = found.end(name)
+    return [*parts, (MUTED, line[at:])]
 
+
+# --- the picture of a call --------------------------------------------------------------------------------
 
 _PLAIN, _BOLD, _DIM, _RED = "", "1", "2", "31"
 _COLOURS = {ADDED: "32", REMOVED: "31", MUTED: _DIM}

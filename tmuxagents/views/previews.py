@@ -7,6 +7,7 @@ words hold nothing that a terminal obeys, and no line break but those of a wrapp
 from __future__ import annotations
 
 import json
+from typing import NamedTuple
 
 from tmuxagents.text import figures, paths, safe
 
@@ -24,15 +25,12 @@ _LEAST = 3
 _LINTED = 3  # files that are all named; of more, two
 
 
-class Place:
+class Place(NamedTuple):
     """Where a child works, and how wide its lines may be."""
 
-    __slots__ = ("cwd", "home", "width")
-
-    def __init__(self, *, cwd: str, home: str, width: int = 160) -> None:
-        self.cwd = cwd
-        self.home = home
-        self.width = width
+    cwd: str
+    home: str
+    width: int = 160
 
     def path(self, value: str) -> str:
         """Return a path as it is shown."""
@@ -65,7 +63,7 @@ def _text(args: Args, *keys: str) -> str | None:
 
 
 def _flat(text: str) -> str:
-    # Not sanitize.line: two blanks in a path or a pattern mean something.
+    # Not safe.line: two blanks in a path or a pattern mean something.
     return safe.text(text).replace("\n", " ").replace("\t", " ").strip()
 
 
@@ -95,7 +93,7 @@ def _cut(words: str, beside: int, place: Place) -> str:
     return safe.cut(words, max(_LEAST, place.width - beside))
 
 
-# --- one function per kind of tool: the text after the arrow ----------------------------------------------
+# --- the text after the arrow, for each kind of tool ------------------------------------------------------
 
 
 def _edit(args: Args, place: Place) -> str:
@@ -105,10 +103,6 @@ def _edit(args: Args, place: Place) -> str:
     added, removed = (sum(_count(edit.get(key)) for edit in edits) for key in ("newText", "oldText"))
     noun = "edit" if len(edits) == 1 else "edits"
     return f"{_path(args, place)} ({len(edits)} {noun}) +{added}/-{removed}"
-
-
-def _write(args: Args, place: Place) -> str:
-    return f"{_path(args, place)} +{_count(args.get('content'))}"
 
 
 def _count(text: Any) -> int:
@@ -141,10 +135,6 @@ def _find(args: Args, place: Place) -> str:
     return f"{pattern} in {place.path(path)}" if path else pattern
 
 
-def _ls(args: Args, place: Place) -> str:
-    return place.path(_text(args, "path") or ".")
-
-
 def _delegate(args: Args, _place: Place) -> str:
     tasks = _entries(args, "tasks")
     default = _text(args, "profile")
@@ -163,31 +153,11 @@ def _position(args: Args, place: Place) -> str:
     return ":".join([_file(args, place), *at])
 
 
-def _refactor(args: Args, place: Place) -> str:
-    return f"{_position(args, place)} → {_text(args, 'newName') or UNKNOWN}"
-
-
 def _lint(args: Args, place: Place) -> str:
     files = [place.path(path) for path in _named(_entries(args, "files"), "path")]
     if len(files) <= _LINTED:
         return ", ".join(files) or "(all)"
     return f"{files[0]}, {files[1]}, ... +{len(files) - 2} more"
-
-
-def _fetch(args: Args, place: Place) -> str:
-    return _cut(_first(args, "url", "urls"), len("fetch_content → ") + 1, place)
-
-
-def _search(args: Args, place: Place) -> str:
-    return _cut(_first(args, "query", "queries"), len("web_search → ") + 1, place)
-
-
-def _first(args: Args, one: str, several: str) -> str:
-    return _text(args, one) or next(iter(_named(_entries(args, several), one)), UNKNOWN)
-
-
-def _todos_written(args: Args, _place: Place) -> str:
-    return f"{len(_entries(args, 'todos'))} todos written"
 
 
 def _todos_edited(args: Args, _place: Place) -> str:
@@ -201,6 +171,16 @@ def _only(key: str, otherwise: str = UNKNOWN) -> Callable[[Args, Place], str]:
     return lambda args, _place: _text(args, key) or otherwise
 
 
+def _only_beginning(tool: str, one: str, several: str) -> Callable[[Args, Place], str]:
+    """Return what shows the first of one or several values, as far as there is room behind the tool."""
+
+    def shown(args: Args, place: Place) -> str:
+        first = _text(args, one) or next(iter(_named(_entries(args, several), one)), UNKNOWN)
+        return _cut(first, len(f"{tool} → ") + 1, place)
+
+    return shown
+
+
 def _json(value: Any) -> str:
     return _flat(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
@@ -209,22 +189,24 @@ _BARE = ("list_todos", "list_subagent_profiles")
 _LABELS = {"lint_files": "lint"}
 _SHOWN: dict[str, Callable[[Args, Place], str]] = {
     "edit": _edit,
-    "write": _write,
+    "write": lambda args, place: f"{_path(args, place)} +{_count(args.get('content'))}",
     "read": _read,
     "bash": _bash,
     "grep": _grep,
     "find": _find,
-    "ls": _ls,
+    "ls": lambda args, place: place.path(_text(args, "path") or "."),
     "delegate_to_subagents": _delegate,
     "lsp_diagnostics": _file,
     **dict.fromkeys(("lsp_find_references", "lsp_goto_definition", "lsp_call_hierarchy"), _position),
     "lsp_find_symbol": _only("query"),
-    "lsp_refactor_symbol": _refactor,
+    "lsp_refactor_symbol": (
+        lambda args, place: f"{_position(args, place)} → {_text(args, 'newName') or UNKNOWN}"
+    ),
     **dict.fromkeys(("lint", "lint_files"), _lint),
-    "fetch_content": _fetch,
+    "fetch_content": _only_beginning("fetch_content", "url", "urls"),
     "fetch_repo": _only("url"),
-    "web_search": _search,
-    "write_todos": _todos_written,
+    "web_search": _only_beginning("web_search", "query", "queries"),
+    "write_todos": lambda args, _place: f"{len(_entries(args, 'todos'))} todos written",
     "edit_todos": _todos_edited,
     **dict.fromkeys(("get_subagent_output", "get_subagent_session"), _only("sessionId")),
     "workflow_step": _only("action", _NO_ACTION),
