@@ -1,7 +1,4 @@
-"""Styled text in rows of a width: broken between words, never inside one that fits. Pure.
-
-Markdown as rows of a terminal.
-"""
+"""Styled text and markdown in rows of a width: broken between words, never inside one that fits. Pure."""
 
 from __future__ import annotations
 
@@ -10,11 +7,10 @@ from tmuxagents.text import width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from tmuxagents.render.markdown import Node
     from tmuxagents.render.styles import Row, Span
-
 
 LEAST = 6  # columns that a text always gets, however narrow its place is
 
@@ -164,6 +160,8 @@ def _merged(row: Row) -> Row:
     return found
 
 
+# --- markdown ---------------------------------------------------------------------------------------------
+
 _BAR, _CROSS, _LINE = " │ ", "─┼─", "─"
 _INDENT = "  "
 _LEAST_CELL = 6
@@ -197,14 +195,6 @@ def _is_tight(before: Node, node: Node, *, in_item: bool) -> bool:
     return before.text[:1].isdigit() == node.text[:1].isdigit() if before.kind == markdown.ITEM else in_item
 
 
-def _heading(node: Node, room: int) -> list[Row]:
-    return wrapped(markdown_spans(node.text, styles.HEADING), room)
-
-
-def _paragraph(node: Node, room: int) -> list[Row]:
-    return wrapped(markdown_spans(node.text), room)
-
-
 def _code(node: Node, room: int) -> list[Row]:
     found: list[Row] = []
     room -= len(_INDENT)
@@ -219,19 +209,10 @@ def _code(node: Node, room: int) -> list[Row]:
     return indented(found, [(styles.PLAIN, _INDENT)])
 
 
-def _quote(node: Node, room: int) -> list[Row]:
-    inside = _of_nodes(node.nodes, room - 2)
-    return indented(inside, [(styles.DIM, "│ ")])
-
-
 def _item(node: Node, room: int) -> list[Row]:
     hang = width.columns(node.text) + 1
     inside = _of_nodes(node.nodes, room - hang, in_item=True) or [[]]
     return indented(inside, [(styles.MARKER, node.text), (styles.PLAIN, " ")], [(styles.PLAIN, " " * hang)])
-
-
-def _rule(_node: Node, room: int) -> list[Row]:
-    return [[(styles.DIM, _LINE * min(room, 40))]]
 
 
 def _table(node: Node, room: int) -> list[Row]:
@@ -294,12 +275,12 @@ def _records(head: Sequence[Row], body: Sequence[Sequence[Row]], room: int) -> l
     return found
 
 
-_KINDS = {
-    markdown.HEADING: _heading,
-    markdown.PARAGRAPH: _paragraph,
+_KINDS: dict[str, Callable[[Node, int], list[Row]]] = {
+    markdown.HEADING: lambda node, room: wrapped(markdown_spans(node.text, styles.HEADING), room),
+    markdown.PARAGRAPH: lambda node, room: wrapped(markdown_spans(node.text), room),
     markdown.CODE: _code,
-    markdown.QUOTE: _quote,
+    markdown.QUOTE: lambda node, room: indented(_of_nodes(node.nodes, room - 2), [(styles.DIM, "│ ")]),
     markdown.ITEM: _item,
-    markdown.RULE: _rule,
+    markdown.RULE: lambda _, room: [[(styles.DIM, _LINE * min(room, 40))]],
     markdown.TABLE: _table,
 }

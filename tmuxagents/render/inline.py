@@ -10,6 +10,9 @@ from tmuxagents.render import styles
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import ClassVar
+
     Dead = set[tuple[str, int]]
 
 _SPECIAL = "\\`*_~[<!"
@@ -65,7 +68,7 @@ class _Inline:
             sign = text[self._at]
             if sign not in special:
                 self._take(self._until_special())
-            elif not _READS[sign](self):
+            elif not self._READS[sign](self):
                 self._take(1)
         self._close()
         return self._found
@@ -245,15 +248,14 @@ class _Inline:
         self._close()
         self._found.append(Piece(address, styles.joined(self._style, styles.LINK), address))
 
-
-_READS = {
-    "\\": _Inline._escape,  # noqa: SLF001  (its own table)
-    "`": _Inline._code,  # noqa: SLF001
-    "*": _Inline._emphasis,  # noqa: SLF001
-    "_": _Inline._emphasis,  # noqa: SLF001
-    "~": _Inline._strike,  # noqa: SLF001
-    "[": _Inline._link,  # noqa: SLF001
-    "!": _Inline._image,  # noqa: SLF001
-    "<": _Inline._bracketed,  # noqa: SLF001
-    "h": _Inline._bare,  # noqa: SLF001
-}
+    _READS: ClassVar[Mapping[str, Callable[[_Inline], bool]]] = {
+        "\\": _escape,
+        "`": _code,
+        "*": _emphasis,
+        "_": _emphasis,
+        "~": _strike,
+        "[": _link,
+        "!": _image,
+        "<": _bracketed,
+        "h": _bare,
+    }

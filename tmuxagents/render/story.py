@@ -28,8 +28,8 @@ from tmuxagents.text import cause, figures, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, ClassVar
 
     from tmuxagents.records import Plan, Verdict
     from tmuxagents.render.calls import Limits, Part
@@ -37,14 +37,7 @@ if TYPE_CHECKING:
     from tmuxagents.runs.lifecycle import RunState
 
 HEAD, CALL, SAID, THOUGHT, NOTE, ASKS, SENT, END = (
-    "head",
-    "call",
-    "said",
-    "thought",
-    "note",
-    "asks",
-    "sent",
-    "end",
+    *("head", "call", "said", "thought", "note", "asks", "sent", "end"),
 )
 WORKS, GOOD, BAD = "works", "good", "bad"
 _PHRASE = 2000  # characters of a phrase; more than fits on any screen
@@ -115,7 +108,7 @@ class Story:
         """Take in what an event tells."""
         if self._began is None and event.at:
             self._began = event.at
-        take = _TAKES.get(event.type)
+        take = self._TAKES.get(event.type)
         if take is not None:
             take(self, event)
 
@@ -241,23 +234,20 @@ class Story:
         block.tool = _SENT[event.type]
         self._add(block)
 
-
-_TAKES = {
-    "assistant_text": Story._text,  # noqa: SLF001  (its own table)
-    "thinking": Story._thinking,  # noqa: SLF001
-    "tool_call": Story._call,  # noqa: SLF001
-    "tool_result": Story._result,  # noqa: SLF001
-    "retry": Story._retry,  # noqa: SLF001
-    "stderr": Story._stderr,  # noqa: SLF001
-    "left_behind": Story._left_behind,  # noqa: SLF001
-    "needs_input": Story._asks,  # noqa: SLF001
-    "denied": Story._denied,  # noqa: SLF001
-    "human_input": Story._sent,  # noqa: SLF001
-    "message_sent": Story._sent,  # noqa: SLF001
-}
-
-
-SHOWN = frozenset(_TAKES)  # the types of the events that are shown
+    _TAKES: ClassVar[Mapping[str, Callable[[Story, Event], None]]] = {
+        "assistant_text": _text,
+        "thinking": _thinking,
+        "tool_call": _call,
+        "tool_result": _result,
+        "retry": _retry,
+        "stderr": _stderr,
+        "left_behind": _left_behind,
+        "needs_input": _asks,
+        "denied": _denied,
+        "human_input": _sent,
+        "message_sent": _sent,
+    }
+    SHOWN = frozenset(_TAKES)  # the types of the events that are shown
 
 
 def closing(verdict: Verdict, seconds: float, state: RunState | None = None) -> Block:
