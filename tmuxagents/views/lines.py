@@ -158,32 +158,28 @@ def _list(value: Any) -> Sequence[Any]:
 
 # The names that pi's themes have.
 MUTED, ADDED, REMOVED = "muted", "toolDiffAdded", "toolDiffRemoved"
-_OF_COUNT = {"added": ADDED, "removed": REMOVED}
-# An edit has it at its end; elsewhere it is a separate word: in an address it means something else.
+_CHANGED = r"\+\d+/-\d+"
+# An edit has its counts at the end. Elsewhere they are a word of their own: in an address they mean nothing.
 _EDITED = re.compile(
-    r"(?: *(?:→ )?edit → .* (?=\+\d+/-\d+$)|(?!.*://)(?:.*? )??(?=\+\d+/-\d+(?: |$)))"
-    r"(?P<added>\+\d+)/(?P<removed>-\d+)"
+    rf"( *(?:→ )?edit → .* (?={_CHANGED}$)|(?!.*://)(?:.*? )??(?={_CHANGED}(?: |$)))"
+    r"(\+\d+)(/)(-\d+)((?s:.*))"
 )
-_WRITTEN = re.compile(r" *(?:→ )?write → .* (?P<added>\+\d+)$")
-_READ = re.compile(r".*?\((?P<added>\d+) lines?\)")
-_FOUND = re.compile(r" +(?:(?:ls|find): )?(?P<added>\d+) (?:files?|dirs?|match(?:es)?)\b")
-_FOUND_BESIDE = re.compile(r" *(?:→ )?(?:ls|find) → .* → (?P<added>[1-9]\d*) (?:files?|dirs?|match(?:es)?)\b")
-
-
-_COUNTS = (_EDITED, _WRITTEN, _READ, _FOUND, _FOUND_BESIDE)
+_FOUND = r"(\d+)( (?:files?|dirs?|match(?:es)?)\b(?s:.*))"
+_PARTS = (
+    (_EDITED, (MUTED, ADDED, MUTED, REMOVED, MUTED)),
+    (re.compile(r"( *(?:→ )?write → .* )(\+\d+)$"), (MUTED, ADDED)),
+    (re.compile(r"(.*?)(\()(\d+)( lines?\))((?s:.*))"), (MUTED, MUTED, ADDED, MUTED, MUTED)),
+    (re.compile(rf"( +(?:(?:ls|find): )?){_FOUND}"), (MUTED, ADDED, MUTED)),
+    (re.compile(rf"( *(?:→ )?(?:ls|find) → .* → (?=[1-9])){_FOUND}"), (MUTED, ADDED, MUTED)),
+)
 
 
 def spans(line: str) -> list[tuple[str, str]]:
     """Return the parts of a line of kind `tool`, each as (colour, text); together they are the line."""
-    found = next((match for match in (count.match(line) for count in _COUNTS) if match), None)
-    if found is None:
-        return [(MUTED, line)]
-    parts: list[tuple[str, str]] = []
-    at = 0
-    for name, text in found.groupdict().items():
-        parts += [(MUTED, line[at : found.start(name)]), (_OF_COUNT[name], text)]
-        at = found.end(name)
-    return [*parts, (MUTED, line[at:])]
+    for pattern, colours in _PARTS:
+        if found := pattern.match(line):
+            return list(zip(colours, found.groups(), strict=True))
+    return [(MUTED, line)]
 
 
 # --- the picture of a call --------------------------------------------------------------------------------
