@@ -1,6 +1,4 @@
-"""Resources: the answers, transcripts and results of runs, by address. Joins.
-
-What a client hears without asking: ends of its background runs, and changes of resources that it follows.
+"""Resources: the answers, transcripts and results of runs, and what a client hears of them unasked. Joins.
 
 A client gets one log message when a background run of its own ends (or a live run first settles). With a
 handshake it comes at once, at the level that the client has set; without one it comes when a request asks
@@ -16,11 +14,11 @@ import time
 from typing import NamedTuple
 
 from tmuxagents import records
-from tmuxagents.errors import BadRequest, NotPossible, TmuxAgentsError
+from tmuxagents.errors import BadRequest, NoSuchRun, NotPossible, TmuxAgentsError
 from tmuxagents.launch import nesting
 from tmuxagents.mcp import protocol
 from tmuxagents.registry import lookup
-from tmuxagents.runs import output
+from tmuxagents.runs import directory, output
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.status import poll
 from tmuxagents.system import watcher_lock
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
     from tmuxagents.mcp.protocol import Message, Request
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.status.wait import Waiting
-
 
 SCHEME = "tmuxagents://runs/"
 MOST_RUNS = 20
@@ -94,6 +91,8 @@ def locate(address: str, caller: Caller) -> tuple[str, str]:
     return lookup.find_run(reference, caller), kind
 
 
+# --- what a client hears ----------------------------------------------------------------------------------
+
 LOOK_S = 1.0
 _DEFAULT = "info"  # until the client says otherwise
 _MOST_KEPT = 200
@@ -115,7 +114,7 @@ class Notices:
 
     def __init__(self, locate: Callable[[str], str]) -> None:
         self._locate = locate
-        self._waiting: Waiting | None = None  # imported only once a run is followed
+        self._waiting: Waiting | None = None
         self._launched: set[str] = set()  # the client's own background runs
         self._followed: set[str] = set()
         self._over: set[str] = set()
@@ -193,7 +192,7 @@ class Notices:
             self._follow(run["runDir"])
 
     def _follow(self, run_dir: str) -> None:
-        from tmuxagents.status.wait import Waiting  # noqa: PLC0415  (as above)
+        from tmuxagents.status.wait import Waiting  # noqa: PLC0415  (only once a run is followed)
 
         if os.path.basename(run_dir) not in self._followed:
             self._followed.add(os.path.basename(run_dir))
@@ -226,8 +225,6 @@ class Notices:
 
     def _settled(self) -> Iterator[str]:
         """Yield the live runs that have settled: they are announced although they continue."""
-        from tmuxagents.runs import directory  # noqa: PLC0415  (as above)
-
         assert self._waiting is not None
         for one in [one for one in self._waiting.left if directory.is_announced(one.run_dir)]:
             one.let_go()
@@ -235,9 +232,6 @@ class Notices:
             yield one.run_dir
 
     def _keep(self, run_dir: str) -> None:
-        from tmuxagents.errors import NoSuchRun  # noqa: PLC0415
-        from tmuxagents.runs.inspect import inspect  # noqa: PLC0415  (as above)
-
         with contextlib.suppress(NoSuchRun):  # the run was removed meanwhile
             run = inspect(run_dir).document(time.time())
             how = run["status"] if run["status"] in records.ENDED else "has answered"

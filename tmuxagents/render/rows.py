@@ -1,8 +1,6 @@
-"""Blocks as rows of a terminal: signs at the left edge, times at the right, text wrapped between words.
+"""Blocks as rows of a terminal: signs at the left edge, times at the right, text wrapped between words. Pure.
 
-A story on a terminal that scrolls: finished blocks stay, and open calls are below them until they end.
-
-Pure.
+`Painter` keeps a terminal that scrolls: finished blocks stay, and open calls are below them until they end.
 """
 
 from __future__ import annotations
@@ -18,7 +16,6 @@ if TYPE_CHECKING:
 
     from tmuxagents.render.story import Block, Story
     from tmuxagents.render.styles import Row
-
 
 _SIGNS = {story.WORKS: ("▸", styles.WORK), story.GOOD: ("✓", styles.GOOD), story.BAD: ("✗", styles.BAD)}
 _LOOKS = {
@@ -178,6 +175,8 @@ _KINDS: dict[str, Callable[[Block, int], list[Row]]] = {
     story.END: _end,
 }
 
+
+# --- a terminal that scrolls ------------------------------------------------------------------------------
 
 _MOST_OPEN = 5
 _AFRESH = "\x1b[H\x1b[2J\x1b[3J"  # an empty screen, and nothing above it

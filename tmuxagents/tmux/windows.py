@@ -208,7 +208,7 @@ class RunWindows:
             state=order.state,
         )
 
-    # --- found, marked and closed --------------------------------------------------------------------------
+    # --- found, marked and closed -------------------------------------------------------------------------
 
     @property
     def _server(self) -> BoundedServer:

@@ -266,18 +266,15 @@ class Assignment:
         taken.add(session_id)
         run_dirs = held.enter_context(sessions.held(latest.run_id, caller))
         latest = inspect(run_dirs[-1])
+        fields = self.fields or {}
+        profile_decides = fields.get("model") or fields.get("provider")  # the session's model does not count
         return Continued(
             session_id,
             latest.run_id,
             created_at=latest.plan.created_at or 0.0,
             transcript=resume.transcript(run_dirs[-retrieval.MOST_RUNS :]),
-            model=None if self._names_model() else continued.model(latest.plan, latest.state.model),
+            model=None if profile_decides else continued.model(latest.plan, latest.state.model),
         )
-
-    def _names_model(self) -> bool:
-        """Say whether the task's profile decides the model, so that the session's does not count."""
-        fields = self.fields or {}
-        return bool(fields.get("model") or fields.get("provider"))
 
     # --- its profile --------------------------------------------------------------------------------------
 

@@ -221,7 +221,9 @@ def _rows(book: Registry, run_ids: Iterable[str]) -> list[Row]:
     return [row for run_id in run_ids if (row := book.row(run_id)) is not None]
 
 
-_MOST = 200  # different ones that are remembered
+# --- its log and its registry -----------------------------------------------------------------------------
+
+_MOST = 200  # different complaints that are remembered
 _LONGEST = 1000
 
 
@@ -244,8 +246,8 @@ class Complaints:
             os.write(2, line.encode("utf-8", "replace"))
 
 
-PATIENCE_S = 0.5  # with who writes right now; all runs wait for it
-AGAIN_S = 5.0  # so often a file is tried that could not be used
+PATIENCE_S = 0.5  # with another process that writes; all runs wait for it
+AGAIN_S = 5.0  # between two tries of a file that could not be used
 _TRIES = 3
 
 
@@ -264,7 +266,7 @@ class Book:
     def use(self, act: Callable[[Registry], T]) -> T:
         """Ask or tell the registry; `act` is begun again where it fails in the middle of it."""
         if self._memory is not None and time.monotonic() >= self._again_at:
-            self._return()
+            self._return(self._memory)
         for _ in range(_TRIES if self._memory is None else 0):
             try:
                 return act(self._whole_file())
@@ -281,11 +283,6 @@ class Book:
             reconcile(self._memory, self._runs)
         return act(self._memory)
 
-    def close(self) -> None:
-        """Close what is open."""
-        self._close_file()
-        self._close_memory()
-
     def _whole_file(self) -> Registry:
         """Return the file's registry; if the file was exchanged, bring it up to date first."""
         if self._file is None:
@@ -296,24 +293,18 @@ class Book:
             self._name = name
         return self._file
 
-    def _return(self) -> None:
+    def _return(self, memory: Registry) -> None:
         """Go back to the file, if it can be used, with all that was learned meanwhile."""
         self._again_at = time.monotonic() + AGAIN_S
-        if self._memory is None:
-            return
         try:
-            self._whole_file().save(self._memory.rows(Scope("all")))
+            self._whole_file().save(memory.rows(Scope("all")))
         except (database.Damaged, database.Unfit, Unusable):
             self._close_file()
-            return
-        self._close_memory()
+        else:
+            memory.close()
+            self._memory = None
 
     def _close_file(self) -> None:
         if self._file is not None:
             self._file.close()
         self._file, self._name = None, ""
-
-    def _close_memory(self) -> None:
-        if self._memory is not None:
-            self._memory.close()
-        self._memory = None

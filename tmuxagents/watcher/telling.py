@@ -158,7 +158,7 @@ def _going(row: Row) -> str | None:
     return WAITING if row.needs_input else records.RUNNING
 
 
-# --- failures that no person has seen -----------------------------------------------------------------------
+# --- failures that no person has seen ---------------------------------------------------------------------
 
 
 class Attention:
