@@ -196,7 +196,7 @@ def limit(name: str) -> int | None:
         return None
 
 
-# --- the agent, and the programs that it needs ------------------------------------------------------------
+# --- the agent, and the programs that it needs --------------------------------------------------------------
 
 
 def agent(case: Case) -> Iterator[Check]:
