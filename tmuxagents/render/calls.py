@@ -67,11 +67,14 @@ def asked(tool: str, args: Any, limits: Limits) -> list[Part]:
     if not isinstance(args, dict):
         return []
     if tool == "write" and isinstance(content := args.get("content"), str):
-        parts = [(ADDED, line) for line in _lines(content)]
-        return _head(parts, limits.written, content.removesuffix("\n").count("\n") + 1 - limits.written)
-    if tool == "edit":
-        return _edits(args, limits.edited)
-    return []
+        written = [(ADDED, line) for line in _lines(content)]
+        return _head(written, limits.written, content.removesuffix("\n").count("\n") + 1 - limits.written)
+    parts: list[Part] = []
+    for before, after in _pairs(args) if tool == "edit" else ():
+        if parts:
+            parts.append((GAP, BETWEEN))
+        parts += _near_changes(list(diff(before, after)))
+    return _head(parts, limits.edited, len(parts) - limits.edited)
 
 
 def about(tool: str, args: Any) -> str:
@@ -163,15 +166,6 @@ def _head(parts: list[Part], most: int, more: int) -> list[Part]:
         if len(parts) <= most + 1
         else [*parts[:most], (GAP, f"… {_amount(more).replace(' ', ' more ')}")]
     )
-
-
-def _edits(args: Mapping[str, Any], most: int) -> list[Part]:
-    parts: list[Part] = []
-    for before, after in _pairs(args):
-        if parts:
-            parts.append((GAP, BETWEEN))
-        parts += _near_changes(list(diff(before, after)))
-    return _head(parts, most, len(parts) - most)
 
 
 def _pairs(args: Mapping[str, Any]) -> Iterator[tuple[list[str], list[str]]]:

@@ -67,18 +67,14 @@ class _Inline:
         while self._at < len(text):
             sign = text[self._at]
             if sign not in special:
-                self._take(self._until_special())
+                end = self._at + 1
+                while end < len(text) and text[end] not in special:
+                    end += 1
+                self._take(end - self._at)
             elif not self._READS[sign](self):
                 self._take(1)
         self._close()
         return self._found
-
-    def _until_special(self) -> int:
-        text, special = self._text, self._special
-        end = self._at + 1
-        while end < len(text) and text[end] not in special:
-            end += 1
-        return end - self._at
 
     def _take(self, count: int) -> None:
         self._plain.append(self._text[self._at : self._at + count])

@@ -44,16 +44,10 @@ def get_subagent_output(arguments: Mapping[str, Any], door: Door, faults: Faults
     text = said if said and said.strip() else conversation.output(output.told(run_dirs[-1]))
     _mark([run], door)
     shape, name = _shape(run)
-    head = _head(run, shape, said)
+    is_over = run.ended or run.state.settled
+    head = ends.warning(shape, said) if is_over else f"still {shape['status']}; what follows is no answer yet"
     text = answers.with_work(f"{head}\n\n{text}" if head else text, shape)
     return Answer(text, output_details(shape, name, len(run_dirs), _most_lines(door)))
-
-
-def _head(run: RunView, shape: Mapping[str, Any], said: str | None) -> str | None:
-    """Return the line above what is no answer: the run has failed, or works on."""
-    if run.ended or run.state.settled:
-        return ends.warning(shape, said)
-    return f"still {shape['status']}; what follows is no answer yet"
 
 
 def get_subagent_session(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer:

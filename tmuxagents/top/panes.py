@@ -41,9 +41,9 @@ def chosen(spans: Spans, width: int, *, has_colours: bool) -> Strip:
 class StillLines(Widget):
     """A few lines that stand still."""
 
-    def __init__(self, *, name: str | None = None, filler: str = "", lines: Sequence[Spans] = ()) -> None:
+    def __init__(self, *, name: str | None = None, filler: str = "") -> None:
         super().__init__(name=name, id=name)
-        self._lines = lines
+        self._lines: Sequence[Spans] = ()
         self._filler = filler  # what every line consists of
 
     def show(self, line: Spans) -> None:

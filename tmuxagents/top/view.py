@@ -53,7 +53,7 @@ class TopView:
         self.chosen: str | None = None
         self.board: Board | None = None
         self.entries: Sequence[Entry] = ()
-        self._at = 0  # where the chosen run was in the list
+        self.at = 0  # where the chosen run was in the list
 
     # --- what is shown ------------------------------------------------------------------------------------
 
@@ -71,33 +71,25 @@ class TopView:
         self.entries = self.order.of(found, self.board.at)
         places = {entry.run_id: number for number, entry in enumerate(self.entries)}
         if self.chosen not in places:
-            self._choose(self._at)
+            self.choose(self.at)
         else:
-            self._at = places[self.chosen]
-
-    @property
-    def at(self) -> int:
-        """Return the place of the chosen run in the list."""
-        return self._at
+            self.at = places[self.chosen]
 
     @property
     def entry(self) -> Entry | None:
         """Return the chosen run."""
-        return self.entries[self._at] if self._at < len(self.entries) else None
-
-    def _choose(self, number: int) -> None:
-        self._at = max(0, min(len(self.entries) - 1, number))
-        self.chosen = self.entries[self._at].run_id if self.entries else None
+        return self.entries[self.at] if self.at < len(self.entries) else None
 
     def choose(self, number: int) -> None:
         """Choose the run at a place of the list; the last one if there are fewer."""
-        self._choose(number)
+        self.at = max(0, min(len(self.entries) - 1, number))
+        self.chosen = self.entries[self.at].run_id if self.entries else None
 
     def go(self, move: str, page: int) -> None:
         """Choose another run, as a key says."""
         steps = {keys.UP: -1, keys.DOWN: 1, keys.PAGE_UP: -page, keys.PAGE_DOWN: page}
         end = 0 if move == keys.FIRST else len(self.entries) - 1
-        self._choose(self._at + steps[move] if move in steps else end)
+        self.choose(self.at + steps[move] if move in steps else end)
 
     def filter(self, text: str) -> None:
         """Show only the runs that a text fits."""

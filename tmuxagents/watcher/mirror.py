@@ -102,16 +102,12 @@ class Mirror:
         self._listed = mark if mark is not None and is_settled(mark) else None
         for name in names:
             self._known.add(name)
-            self._take_in(name)
-
-    def _take_in(self, name: str) -> None:
-        run_dir = f"{self._runs}/{name}"
-        machine = directory.read_machine(run_dir)
-        if machine is None or machine.get("host") != self._host.name:
-            return
-        if directory.place_of(f"{run_dir}/{directory.RESULT}") is not None:
-            return
-        (self._open if machine.get("state") == records.SUBMITTED else self._unsent).add(name)
+            run_dir = f"{self._runs}/{name}"
+            machine = directory.read_machine(run_dir)
+            if machine is None or machine.get("host") != self._host.name:
+                continue
+            if directory.place_of(f"{run_dir}/{directory.RESULT}") is None:
+                (self._open if machine.get("state") == records.SUBMITTED else self._unsent).add(name)
 
     # --- runs that the host has not got yet
 

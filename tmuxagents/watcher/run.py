@@ -28,7 +28,7 @@ from tmuxagents.watcher.waking import Sleeper, Tail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import TypeVar
 
     from tmuxagents.registry.database import Registry, Row
@@ -214,11 +214,8 @@ class Watcher:
             self._book.use(lambda book: self._screens.update(book, self._telling.attention, self._lost))
         found = self._screens.step()
         if found:
-            self._telling.see_to_found(self._book.use(lambda book: _rows(book, found)), found)
-
-
-def _rows(book: Registry, run_ids: Iterable[str]) -> list[Row]:
-    return [row for run_id in run_ids if (row := book.row(run_id)) is not None]
+            rows_found = self._book.use(lambda book: [book.row(run_id) for run_id in found])
+            self._telling.see_to_found(filter(None, rows_found), found)
 
 
 # --- its log and its registry -----------------------------------------------------------------------------
