@@ -94,16 +94,15 @@ def _count(root: str, runs: str) -> int:
     """Return how many runs share a root, ended ones too. Those that are older than it are not read."""
     top = directory.read_plan(f"{runs}/{root}")
     since = top.created_at - _DAY_S if top and top.created_at is not None else 0.0
+    count = 0
     with os.scandir(runs) as entries:
-        young = [entry.path for entry in entries if is_run_id(entry.name) and _changed_at(entry) >= since]
-    return sum(_root_of(path) == root for path in young)
-
-
-def _changed_at(entry: os.DirEntry[str]) -> float:
-    try:
-        return entry.stat(follow_symlinks=False).st_mtime
-    except OSError:  # removed this moment
-        return 0.0
+        for entry in entries:
+            try:
+                is_young = is_run_id(entry.name) and entry.stat(follow_symlinks=False).st_mtime >= since
+            except OSError:  # removed this moment
+                continue
+            count += is_young and _root_of(entry.path) == root
+    return count
 
 
 # --- the rules ----------------------------------------------------------------------------------------------

@@ -49,25 +49,20 @@ class Sending:
         run = self._follower.look()
         refuse(run)
         if run.is_far:
-            return self._send_there(run, text, kind)
-        with _writing("message"):
-            self._reply.number = logs.append_message(self._run_dir, kind, text)
+            self._reply.number = _ask_there(run, "send", {"text": text, "kind": kind}).get("number")
+        else:
+            with _writing("message"):
+                self._reply.number = logs.append_message(self._run_dir, kind, text)
+            wake(run)
         deadline = time.monotonic() + TAKEN_WITHIN_S
-        wake(run)
         while not self._reply.is_taken:
+            is_late = time.monotonic() >= deadline
+            if run.is_far and (run.ended or is_late):
+                return run  # its machine has sent it: the events that tell of it come here later
             if run.ended:
                 raise _has_ended(f"Run {run.run_id} ended before its child took the message", run)
-            if time.monotonic() >= deadline:
+            if is_late:
                 raise _not_taken(run)
-            time.sleep(_LOOK_S)
-            run = self._follower.look()
-        return run
-
-    def _send_there(self, run: RunView, text: str, kind: str) -> RunView:
-        """Let the machine of a run send it; the events that tell of it come here a moment later."""
-        self._reply.number = _ask_there(run, "send", {"text": text, "kind": kind}).get("number")
-        deadline = time.monotonic() + TAKEN_WITHIN_S
-        while not self._reply.is_taken and not run.ended and time.monotonic() < deadline:
             time.sleep(_LOOK_S)
             run = self._follower.look()
         return run
