@@ -1,7 +1,4 @@
-"""Choose the model of a run, and check it against the models of the installed agent. Joins.
-
-What is known of each agent: whether it is installed, its version, what it can do.
-"""
+"""Choose the model of a run, and tell what is known of each agent: its models, what it can do. Joins."""
 
 from __future__ import annotations
 
@@ -81,30 +78,17 @@ def document(
     agent: str, environment: Mapping[str, str], settings: Settings, *, refresh: bool = False
 ) -> dict[str, Any]:
     """Return an agent's models as a document. Available: a launch would not be refused for lack of models."""
-    shape: dict[str, Any] = {
-        "v": 1,
-        "agent": agent,
-        "agentVersion": None,
-        "available": False,
-        "why": None,
-        "generation": 0,
-        "models": [],
-        "warnings": [],
-    }
+    shape = {"v": 1, "agent": agent, "agentVersion": None, "available": False, "why": None}
+    facts: dict[str, Any] = {"generation": 0, "models": [], "warnings": []}
     try:
         known = installed.known(agent, environment, settings, refresh=refresh)
     except Unusable as error:
-        return {**shape, "why": error.message}
-    found = {
-        **shape,
-        "agentVersion": known.version,
-        "generation": known.generation,
-        "models": known.models or [],
-        "warnings": known.warnings,
-    }
+        return {**shape, "why": error.message, **facts}
+    shape["agentVersion"] = known.version
+    facts = {"generation": known.generation, "models": known.models or [], "warnings": known.warnings}
     if known.models == []:
-        return {**found, "why": _no_models(agent, settings).message}
-    return {**found, "available": True}
+        return {**shape, "why": _no_models(agent, settings).message, **facts}
+    return {**shape, "available": True, **facts}
 
 
 def agent_documents(

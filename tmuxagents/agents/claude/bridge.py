@@ -102,7 +102,7 @@ class ClaudeBridge(HookBridge):
     def _close(self, ids: Iterable[str]) -> None:
         for one in list(ids):
             self._drop(one)
-            self.write(jsonline.encode({"type": "bridge_closed", "ask": one}))
+            self.tell("bridge_closed", ask=one)
 
     def _drop(self, one: str) -> None:
         line = self._held.pop(one).line
@@ -118,8 +118,7 @@ class ClaudeBridge(HookBridge):
         said = {"hookEventName": PATIENT, "decision": decision(held.asked, order["answer"], order["by"])}
         with ignoring(OSError):
             held.line.sendall(jsonline.encode({"hookSpecificOutput": said}))
-        told = {key: order[key] for key in ("ask", "answer", "by")}
-        self.write(jsonline.encode({"type": "bridge_answer", **told}))
+        self.tell("bridge_answer", **{key: order[key] for key in ("ask", "answer", "by")})
         self._drop(str(one))
 
 

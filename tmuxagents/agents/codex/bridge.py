@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from tmuxagents.agents.base import Reading
     from tmuxagents.agents.codex.app_server import AppServer
 
 _SERVES_WITHIN_S = 15.0
@@ -80,7 +79,7 @@ class CodexBridge:
             self._line = self._connect()
             if self._is_theirs:
                 self._say(self._talker.begin(None))
-            self._tell({"type": "bridge_hello"})
+            self._tell("bridge_hello")
             return self._serve(self._line)
         except OSError as error:
             if self._signal:
@@ -121,7 +120,7 @@ class CodexBridge:
         while not self._signal:
             ready = {handle for handle, _ in poll.poll()}
             if screen in ready:
-                self._tell({"type": "bridge_person"})
+                self._tell("bridge_person")
                 return self._screen.wait() if self._screen is not None else 0
             if line.fileno() in ready:
                 for message in line.hear():
@@ -139,22 +138,17 @@ class CodexBridge:
         """Take one line, answer what is for us to answer, and pass it on."""
         line = message.replace(b"\n", b" ")
         reading = self._talker.feed(line, time.monotonic())
-        self._note(reading)
+        for event in reading.events:  # messages that were taken, before what they lead to
+            self._settlings += event.type == "settled"
+            if event.type == "message_sent":
+                self._tell("bridge_taken", inboxId=event.fields["inboxId"])
         self._say(reading.reply)
         if self._talker.session is not None and not self._is_told_session:
             self._is_told_session = True
-            session, model = self._talker.session, self._talker.model
-            self._tell({"type": "bridge_session", "session": session, "model": model})
+            self._tell("bridge_session", session=self._talker.session, model=self._talker.model)
         if any(event.type == "settled" for event in reading.events) and not line.startswith(_NOTIFIES):
-            self._tell({"type": "bridge_refused", "message": self._talker.error_message})
+            self._tell("bridge_refused", message=self._talker.error_message)
         self._write(line + b"\n")
-
-    def _note(self, reading: Reading) -> None:
-        """Tell of messages that were taken, before what they lead to."""
-        for event in reading.events:
-            self._settlings += event.type == "settled"
-            if event.type == "message_sent":
-                self._tell({"type": "bridge_taken", "inboxId": event.fields["inboxId"]})
 
     def _say(self, words: bytes) -> None:
         """Say lines to the app server, each as one message."""
@@ -162,8 +156,8 @@ class CodexBridge:
             assert self._line is not None
             self._line.send(line)
 
-    def _tell(self, record: dict[str, Any]) -> None:
-        self._write(jsonline.encode(record))
+    def _tell(self, kind: str, **fields: Any) -> None:
+        self._write(jsonline.encode({"type": kind, **fields}))
 
     def _write(self, line: bytes) -> None:
         while line:
@@ -183,27 +177,19 @@ class CodexBridge:
         if what == "task":
             prompt = directory.read_bytes(f"{self._run_dir}/{directory.PROMPT}") or b""
             self._say(self._talker.begin(prompt.decode("utf-8", "replace")))
+        elif what == "abort" and self._talker.turn is None:  # nothing to break off
+            self._tell("bridge_taken", inboxId=order["inboxId"])
         elif what == "abort":
-            self._abort(order["inboxId"])
+            self._say(self._talker.say(InboxMessage(order["inboxId"], STOP, None)))
         elif what == "say":
             message = InboxMessage(order["inboxId"], order.get("kind") or STEER, order.get("text"))
             self._say(self._talker.say(message))
-        elif what == "answer":
-            self._answer(order["ask"], order["answer"], order["by"])
+        elif what == "answer" and order["ask"] in self._talker.questions:  # the first answer counts
+            ask, answer, by = order["ask"], order["answer"], order["by"]
+            self._tell("bridge_answer", ask=ask, answer=answer, by=by)
+            self._say(self._talker.answer(ask, answer, by).reply)
         # Only if nothing has happened since: else the wrapper will hear of that, and decide anew.
         return what == "leave" and order.get("settlings") == self._settlings and self._talker.is_idle
-
-    def _answer(self, ask: str, answer: str, by: str) -> None:
-        """Answer a question that is still open. The app server takes the first answer, and tells all."""
-        if ask in self._talker.questions:
-            self._tell({"type": "bridge_answer", "ask": ask, "answer": answer, "by": by})
-            self._say(self._talker.answer(ask, answer, by).reply)
-
-    def _abort(self, number: int) -> None:
-        if self._talker.turn is None:  # nothing to break off
-            self._tell({"type": "bridge_taken", "inboxId": number})
-        else:
-            self._say(self._talker.say(InboxMessage(number, STOP, None)))
 
     # --- the screen ---
 

@@ -50,13 +50,15 @@ class CopilotBridge(HookBridge):
 
     def set_up(self, program: Sequence[str]) -> list[str]:
         """Return the command line with the plugin, which has its files in our folder."""
-        hooks = {name: [_command(name)] for name in _HOOKS}
+        hooks = {
+            name: [{"type": "command", "bash": hook_command(name), "timeoutSec": _HOOK_S}] for name in _HOOKS
+        }
         for name, told in (("plugin.json", _PLUGIN), ("hooks.json", {"version": 1, "hooks": hooks})):
             with open(f"{self.folder}/{name}", "wb") as file:
                 file.write(jsonline.encode(told))
         home = os.environ.get("COPILOT_HOME") or os.path.expanduser("~/.copilot")
         session = _session(program)
-        self.write(jsonline.encode({"type": "bridge_session", "session": session}))
+        self.tell("bridge_session", session=session)
         self._log = GrowingFile(f"{home}/session-state/{session}/events.jsonl")
         return [*program, f"--plugin-dir={self.folder}"]
 
@@ -82,10 +84,6 @@ class CopilotBridge(HookBridge):
     def answer(self, name: str, text: str) -> Mapping[str, Any]:
         """Return the answer to a hook that takes a message."""
         return {"decision": "block", "reason": text} if name == self.stop else {"additionalContext": text}
-
-
-def _command(name: str) -> dict[str, Any]:
-    return {"type": "command", "bash": hook_command(name), "timeoutSec": _HOOK_S}
 
 
 def _session(program: Sequence[str]) -> str:

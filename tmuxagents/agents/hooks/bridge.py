@@ -142,7 +142,8 @@ class HookBridge:
             self.news()  # what it said before
             taken = self._taken_at(name)
             self.pass_on(name, said)
-            self.write(b"".join(_note(one) for one in taken))
+            for one in taken:
+                self.tell("bridge_taken", inboxId=one["inboxId"], text=one["text"])
             told = self.heard(name, raw if isinstance(raw, dict) else {})
             if taken:
                 told = self.answer(name, "\n\n".join(one["text"] for one in taken))
@@ -158,7 +159,7 @@ class HookBridge:
         taken = []
         if name in (self.stop, self.after_tool):
             taken = [one for one in self.queue if name == self.stop or one["kind"] != FOLLOW_UP]
-        self.queue = [one for one in self.queue if one not in taken]
+            self.queue = [one for one in self.queue if one not in taken]
         if name in self.begins:
             self.works = True
         elif name in self.ends and not taken:
@@ -171,8 +172,12 @@ class HookBridge:
         self.settlings += 1
         self.queue.clear()
 
+    def tell(self, kind: str, **fields: Any) -> None:
+        """Tell the wrapper something of our own."""
+        self.write(jsonline.encode({"type": kind, **fields}))
+
     def write(self, text: bytes) -> None:
-        """Tell the wrapper."""
+        """Pass a line on to the wrapper."""
         while text:
             text = text[os.write(self._told, text) :]
 
@@ -212,10 +217,6 @@ class GrowingFile:
         while self._opens() and (piece := os.read(self._file or 0, PIECE)):
             *lines, self._rest = (self._rest + piece).split(b"\n")
             yield from lines
-
-
-def _note(message: Mapping[str, Any]) -> bytes:
-    return jsonline.encode({"type": "bridge_taken", "inboxId": message["inboxId"], "text": message["text"]})
 
 
 def _end(child: subprocess.Popen[bytes] | None) -> None:

@@ -99,6 +99,7 @@ LIVE = LiveAgent(_arguments, PiLiveReader, None)  # the bridge is loaded into pi
 
 # --- session files ---
 
+_HEEDED = ("type", "id", "parentId", "cwd")  # the rest of an entry may be large
 _FOREIGN = "is not a session of pi"
 _BROKEN = "is incomplete: a part of the conversation is missing"
 _SILENT = "holds no conversation"
@@ -109,60 +110,39 @@ def read_session(text: str) -> ChildSession:
     *lines, tail = text.split("\n")
     if _parse(tail) is not None:  # complete, but for its newline
         lines.append(tail)
-    tree = _Tree()
+    entries = []
     for number, line in enumerate(lines, 1):
         entry = _parse(line)
         if entry is not None:
-            tree.take(entry)
+            entries.append({key: entry.get(key) for key in _HEEDED})
         elif line.strip():
-            return ChildSession(problem=f"is damaged (line {number})" if tree.header else _FOREIGN)
-    problem = tree.problem()
+            return ChildSession(problem=f"is damaged (line {number})" if entries else _FOREIGN)
+    problem = _problem(entries)
     if problem is not None:
         return ChildSession(problem=problem)
-    return ChildSession("".join(f"{line}\n" for line in lines), cwd=tree.cwd)
+    return ChildSession("".join(f"{line}\n" for line in lines), cwd=str(entries[0]["cwd"]))
 
 
 def _parse(line: str) -> dict[str, Any] | None:
     return raw_json.parse(line.encode("utf-8"))
 
 
-class _Tree:
-    """The entries of a file, each with its predecessor; the conversation ends with the last entry."""
-
-    def __init__(self) -> None:
-        self.header: dict[str, Any] | None = None
-        self._parents: dict[str, Any] = {}
-        self._last: Any = None
-        self._said = False
-
-    def take(self, entry: dict[str, Any]) -> None:
-        if self.header is None:
-            self.header = entry
-            return
-        self._said = self._said or entry.get("type") == "message"
-        if isinstance(entry.get("id"), str):
-            self._last = entry["id"]
-            self._parents[self._last] = entry.get("parentId")
-
-    @property
-    def cwd(self) -> str:
-        """Return the session's working directory."""
-        cwd = (self.header or {}).get("cwd")
-        return cwd if isinstance(cwd, str) else ""
-
-    def problem(self) -> str | None:
-        """Return why no child could continue it."""
-        if self.header is None:
-            return _SILENT
-        if self.header.get("type") != "session" or not isinstance(self.header.get("id"), str):
-            return _FOREIGN
-        if not self.cwd.startswith("/"):
-            return _FOREIGN
-        if not self._said:
-            return _SILENT
-        left, at = dict(self._parents), self._last
-        while at is not None:
-            if not isinstance(at, str) or at not in left:
-                return _BROKEN
-            at = left.pop(at)  # so that a cycle is found, too
-        return None
+def _problem(entries: list[dict[str, Any]]) -> str | None:
+    """Return why no child could continue a session: a header, and entries that name their predecessors."""
+    if not entries:
+        return _SILENT
+    header, *entries = entries
+    cwd = header.get("cwd")
+    is_ours = header.get("type") == "session" and isinstance(header.get("id"), str)
+    if not is_ours or not isinstance(cwd, str) or not cwd.startswith("/"):
+        return _FOREIGN
+    if not any(entry.get("type") == "message" for entry in entries):
+        return _SILENT
+    named = [entry for entry in entries if isinstance(entry.get("id"), str)]
+    parents = {entry["id"]: entry.get("parentId") for entry in named}
+    at: Any = named[-1]["id"] if named else None  # the conversation ends with the last entry
+    while at is not None:
+        if not isinstance(at, str) or at not in parents:
+            return _BROKEN
+        at = parents.pop(at)  # so that a cycle is found, too
+    return None

@@ -8,41 +8,24 @@ from __future__ import annotations
 import json
 import re
 
-from tmuxagents.agents.capabilities import (
-    ADD,
-    BY_EVENT,
-    ESTIMATED,
-    LIVE,
-    OF_CALL,
-    REPLACE,
-    STREAM,
-    Capabilities,
-)
+from tmuxagents.agents import capabilities as can
 from tmuxagents.agents.models import described
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-CAPABILITIES = Capabilities(
-    seats=(STREAM, LIVE),
-    takes_model=True,
+CAPABILITIES = can.USUAL.changed(
+    seats=(can.STREAM, can.LIVE),
     lists_models=True,
     profiles=True,
     permissions=(),
     default_permission=None,
-    steer=False,
-    resume=True,
-    system_prompt=(ADD, REPLACE),
-    tools={},
+    system_prompt=(can.ADD, can.REPLACE),
     reads_tools=True,
-    structured=False,
-    limits=(),
-    usage=OF_CALL,
-    cost=ESTIMATED,
-    evidence=BY_EVENT,
+    usage=can.OF_CALL,
+    cost=can.ESTIMATED,
     oldest="0.87",
-    tested=None,
 )
 VERSION: tuple[str, ...] = ("--version",)
 # This keeps the order of the configuration; the printed list sorts it.

@@ -107,14 +107,13 @@ class QwenBridge(HookBridge):
         elif order.get("order") == "say":
             self._submit(order["inboxId"], str(order["text"]))
         elif order.get("order") == "answer":
-            told = {key: order[key] for key in ("ask", "answer", "by")}
-            self.write(jsonline.encode({"type": "bridge_answer", **told}))
+            self.tell("bridge_answer", **{key: order[key] for key in ("ask", "answer", "by")})
             allowed = order["answer"] == ALLOW
             self._input({"type": "confirmation_response", "request_id": order["ask"], "allowed": allowed})
 
     def _submit(self, number: int, text: str) -> None:
         self._input({"type": "submit", "text": text})
-        self.write(jsonline.encode({"type": "bridge_says", "inboxId": number, "text": text}))
+        self.tell("bridge_says", inboxId=number, text=text)
 
     def _input(self, said: dict[str, Any]) -> None:
         line = jsonline.encode(said)
