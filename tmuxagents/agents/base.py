@@ -113,6 +113,11 @@ class Agent:
             """Return what it can do."""
 
 
+def inside(path: str, run_dir: str) -> str:
+    """Return the absolute path of a file that a plan names: most lie in the run directory."""
+    return path if path.startswith("/") else f"{run_dir}/{path}"
+
+
 FOLDER_VARIABLE = "TMUXAGENTS_BRIDGE"  # tells a bridge the folder of its run, which has its two FIFOs
 
 

@@ -123,11 +123,6 @@ def own_model(name: str, environment: Mapping[str, str], settings: Settings, cwd
     return about.own_model(*texts)
 
 
-def _known(words: list[str], entry: Mapping[str, Any], *, cached: bool) -> Known:
-    facts = {key: entry[key] for key in ("version", "models", "generation", "warnings")}
-    return Known(words, **facts, cached=cached)
-
-
 def names(settings: Settings) -> list[str]:
     """Return the names of all agents: the supported ones, and those of the user's settings."""
     return [*AGENTS, *(name for name in settings.agent_kinds if name not in AGENTS)]
@@ -141,6 +136,11 @@ def agent_of(name: str, settings: Settings) -> Agent:
         message = f'Unknown agent: "{name[:40]}". Available agents: {", ".join(known)}'
         raise BadRequest(message, kind="unknown-agent", field="agent", candidates=known)
     return agent
+
+
+def _known(words: list[str], entry: Mapping[str, Any], *, cached: bool) -> Known:
+    facts = {key: entry[key] for key in ("version", "models", "generation", "warnings")}
+    return Known(words, **facts, cached=cached)
 
 
 def _mark_of(path: str) -> list[int] | None:
@@ -205,6 +205,8 @@ def _warnings(name: str, about: Questions, version: str | None, *, silent: bool)
         found.append(f"{name} does not report its models, so the model is not checked")
     return found
 
+
+# --- the cache, as text -----------------------------------------------------------------------------------
 
 _ROUNDED_S = 0.001
 SILENCE_S = 60.0  # time before an agent that answered only in part is asked again

@@ -74,7 +74,10 @@ class Updates(LineReader):
             case "tool_call" | "tool_call_update":
                 return Reading(self.tool(update, now), active=True)
             case "usage_update":
-                self._note_cost(raw_json.table(update.get("cost")))
+                cost = raw_json.table(update.get("cost"))
+                amount = cost.get("amount") if cost.get("currency") == "USD" else None
+                if events.is_figure(amount):
+                    self.cost = float(raw_json.amount(amount))
                 return ACTIVE
             case "session_info_update":
                 self.is_broken = self.is_broken or quirks.is_broken(update)
@@ -144,11 +147,6 @@ class Updates(LineReader):
         code = quirks.exit_code(update, text)
         failed = update.get("status") == "failed" or bool(code) or self.is_cancelling
         return self.result(call, text, now, failed=failed)
-
-    def _note_cost(self, cost: dict[str, Any]) -> None:
-        amount = cost.get("amount") if cost.get("currency") == "USD" else None
-        if events.is_figure(amount):
-            self.cost = float(raw_json.amount(amount))
 
     def spent(self, raw: dict[str, Any]) -> list[Event]:
         """Report figures of a prompt or a call, and the cost, if the agent has told it."""

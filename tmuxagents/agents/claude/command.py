@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from tmuxagents.agents import capabilities as words
 from tmuxagents.agents import raw as raw_json
-from tmuxagents.agents.base import ACTIVE, NOTHING, Agent, LiveAgent, Reading
+from tmuxagents.agents.base import ACTIVE, NOTHING, Agent, LiveAgent, Reading, inside
 from tmuxagents.agents.brand import PATIENT, HookedReader, hook_command, session_uuid, usage_of
 from tmuxagents.agents.claude.reader import ClaudeReader, figures_of
 from tmuxagents.agents.envelope import ALLOW, PERMISSION, question
@@ -170,7 +170,7 @@ def _system_prompt(plan: Plan, run_dir: str) -> list[str]:
     """Return the flags of a system prompt; without the last a session that continues would ignore it."""
     own = "--system-prompt-file" if plan.preset_kind == "profile" else "--append-system-prompt-file"
     files = ((own, plan.system_prompt_path), ("--append-system-prompt-file", plan.append_system_prompt_path))
-    line = [f"{flag}={path if path.startswith('/') else f'{run_dir}/{path}'}" for flag, path in files if path]
+    line = [f"{flag}={inside(path, run_dir)}" for flag, path in files if path]
     return [*line, "--system-prompt-snapshot=off"] if line and plan.child_session else line
 
 

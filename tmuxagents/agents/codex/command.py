@@ -19,7 +19,7 @@ Touches: the texts of a preset in a run directory.
 from __future__ import annotations
 
 from tmuxagents.agents import raw as raw_json
-from tmuxagents.agents.base import ACTIVE, NOTHING, Agent, Reading
+from tmuxagents.agents.base import ACTIVE, NOTHING, Agent, Reading, inside
 from tmuxagents.agents.capabilities import ASK, EDIT, FULL, READ_ONLY
 from tmuxagents.agents.codex.items import ItemReader, figures, is_retry
 from tmuxagents.errors import BadRequest, Unusable
@@ -151,15 +151,11 @@ def _text(paths: Sequence[str], run_dir: str) -> str | None:
     """Return the texts in files of the run; a child must not start without one that was asked for."""
     texts = []
     for path in paths:
-        said = directory.read_bytes(_inside(path, run_dir))
+        said = directory.read_bytes(inside(path, run_dir))
         if said is None:
             raise Unusable(f"{path} of the run cannot be read.", kind="no-prompt")
         texts.append(said.decode("utf-8", "replace"))
     return "\n\n".join(texts) if texts else None
-
-
-def _inside(path: str, run_dir: str) -> str:
-    return path if path.startswith("/") else f"{run_dir}/{path}"
 
 
 def _of_exec(plan: Plan, run_dir: str) -> list[str]:
@@ -175,7 +171,7 @@ def _of_exec(plan: Plan, run_dir: str) -> list[str]:
     if (model := _model(plan)) is not None:
         flags += ["-m", model]
     for path in replaced:
-        flags += ["-c", f"model_instructions_file={_quoted(_inside(path, run_dir))}"]
+        flags += ["-c", f"model_instructions_file={_quoted(inside(path, run_dir))}"]
     resumed = ["resume", plan.child_session] if plan.child_session else []
     return ["exec", "--json", "--skip-git-repo-check", *flags, *resumed, "-"]
 
@@ -222,7 +218,10 @@ class ExecReader(ItemReader):
                 self._is_open = False
                 return Reading(self._turn_over(kind, raw))
             case "error":
-                return self._error(raw_json.sentence(raw.get("message")) or "")
+                message = raw_json.sentence(raw.get("message")) or ""
+                if is_retry(message):
+                    return Reading([self.retry(message)])
+                self._failure = message or self._failure
         return NOTHING
 
     def _turn_over(self, kind: str, raw: dict[str, Any]) -> list[Event]:
@@ -233,12 +232,6 @@ class ExecReader(ItemReader):
         for key in ("input", "cacheRead", "cacheWrite", "output", "totalTokens", "reasoning"):
             told[key] = max(0, told[key] - raw_json.count(self._baseline.get(key)))
         return [events.usage(told), *self.finish("stop")]
-
-    def _error(self, message: str) -> Reading:
-        if is_retry(message):
-            return Reading([self.retry(message)])
-        self._failure = message or self._failure
-        return NOTHING
 
     def left(self, exit_code: int | None) -> list[Event]:
         """Judge a child that left without ending its turn, or without beginning one."""

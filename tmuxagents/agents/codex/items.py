@@ -74,7 +74,9 @@ class ItemReader(LineReader):
         told = self.call(item.get("id"), *found, now)
         if item.get("status") == "declined":
             return Reading([*told, self._declined(item, found[0])], active=True)
-        failed = _has_failed(item)
+        result = raw_json.table(item.get("result"))
+        is_error = result.get("isError", result.get("is_error")) is True
+        failed = item.get("status") == "failed" or _code(item) not in (0, None) or is_error
         told += self.result(item.get("id"), _output(item, failed=failed), now, failed=failed)
         return Reading(told, active=True)
 
@@ -152,12 +154,6 @@ def _kind(item: Item) -> str:
 
 def _code(item: Item) -> Any:
     return item.get("exit_code", item.get("exitCode"))
-
-
-def _has_failed(item: Item) -> bool:
-    result = raw_json.table(item.get("result"))
-    is_error = result.get("isError", result.get("is_error")) is True
-    return item.get("status") == "failed" or _code(item) not in (0, None) or is_error
 
 
 def _output(item: Item, *, failed: bool) -> str:

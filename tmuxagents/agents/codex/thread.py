@@ -103,7 +103,11 @@ class ThreadReader(ItemReader):
             case "thread/tokenUsage/updated":
                 return self._tokens(about)
             case "error":
-                return self._error(about)
+                error = raw_json.table(about.get("error"))
+                message = raw_json.sentence(error.get("message")) or ""
+                if about.get("willRetry") is True:
+                    return Reading([self.retry(message, raw_json.sentence(error.get("additionalDetails")))])
+                self.error_message = message or self.error_message
             case "model/rerouted":
                 self.model = raw_json.word(about.get("toModel")) or self.model
             case "request":
@@ -136,14 +140,6 @@ class ThreadReader(ItemReader):
         if is_known or about.get("turnId") != self.turn:
             return NOTHING
         return Reading([events.usage(figures(raw_json.table(usage.get("last")), _KEYS, "call"))])
-
-    def _error(self, about: dict[str, Any]) -> Reading:
-        error = raw_json.table(about.get("error"))
-        message = raw_json.sentence(error.get("message")) or ""
-        if about.get("willRetry") is True:
-            return Reading([self.retry(message, raw_json.sentence(error.get("additionalDetails")))])
-        self.error_message = message or self.error_message
-        return NOTHING
 
     def _question(self, raw: dict[str, Any]) -> Reading:
         """Take a question of the child. One without an answer here is refused, so that the child works on."""

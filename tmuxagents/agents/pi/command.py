@@ -5,13 +5,13 @@ Every wrapper imports this module, so it is light. presets/ has decided before w
 
 from __future__ import annotations
 
-from tmuxagents.agents.base import Agent
+from tmuxagents.agents.base import Agent, inside
 from tmuxagents.agents.pi.reader import PiReader
 from tmuxagents.errors import BadRequest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from tmuxagents.agents.base import ChildSession, LiveAgent, Questions
@@ -37,16 +37,12 @@ class Pi(Agent):
 
     def arguments(self, plan: Plan, run_dir: str) -> list[str]:
         """Return pi's flags for a batch run. The task goes to stdin: it may be long, or start with - or @."""
-
-        def inside(path: str) -> str:
-            return path if path.startswith("/") else f"{run_dir}/{path}"
-
-        line = ["--mode", "json", "--session", inside(plan.session_path)]
+        line = ["--mode", "json", "--session", inside(plan.session_path, run_dir)]
         if plan.preset_kind == "profile" and plan.preset_source == "project":
             line.append("--no-approve")  # naming its profile does not make a project trusted
         if _is_marked(plan):
             line += ["-e", CHILD_EXTENSION]
-        return [*line, *arguments(_fields(plan, inside))]
+        return [*line, *arguments(_fields(plan, run_dir))]
 
     def environment(self, agent_dir: str, plan: Plan | None) -> dict[str, str]:
         """Return pi's own variables, for a run or without one."""
@@ -96,7 +92,7 @@ def _is_marked(plan: Plan) -> bool:
     return plan.initiator == "agent" and (plan.resolved_model or "").startswith(_COPILOT)
 
 
-def _fields(plan: Plan, inside: Callable[[str], str]) -> dict[str, Any]:
+def _fields(plan: Plan, run_dir: str) -> dict[str, Any]:
     """Return the fields that make the rest of the command line, with file paths in place of texts."""
     own = plan.model_source == "agent"  # then pi chooses: to name it would change how much pi thinks
     fields = {**(plan.profile or {}), "model": None if own else plan.resolved_model}
@@ -108,7 +104,7 @@ def _fields(plan: Plan, inside: Callable[[str], str]) -> dict[str, Any]:
         ("appendSystemPrompt", plan.append_system_prompt_path),
     ):
         if path:
-            fields[key] = inside(path)
+            fields[key] = inside(path, run_dir)
     return fields
 
 
