@@ -97,7 +97,7 @@ def forges(place: Place) -> None:
                 (staged / "meta.json").write_text(right.replace(place.bystander, run_id))
             staged.rename(folder)  # whole: half of the 80 MB would still be read
             place.bystander_is("running", name)
-            place.look("output", run_id)  # to a pipe it gives an answer as it is, once the run counts as ended
+            place.look("output", run_id)  # a pipe gets the answer as it is, once the run counts as ended
             shown = place.look("poll", run_id).out + place.look("transcript", run_id).out
             place.must("\x1b" not in shown, f"{name}: {shown[:80]!r} is shown")
             shutil.rmtree(folder, ignore_errors=True)
