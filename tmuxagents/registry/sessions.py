@@ -76,7 +76,11 @@ def held(reference: str, caller: Caller) -> Iterator[list[str]]:
 def _hold(reference: str, caller: Caller) -> tuple[list[str], int]:
     run_dirs = _to_continue(reference, caller)
     for _ in range(_TRIES):
-        lock = _lock(run_dirs[-1])
+        try:
+            lock = writing.lock(run_dirs[-1], _LOCK_LIMIT_S)
+        except FileNotFoundError as error:  # another process has just removed it
+            message = f'There is no run "{os.path.basename(run_dirs[-1])}".'
+            raise NoSuchRun(message, kind="unknown-run") from error
         if lock is None:
             break
         try:
@@ -113,14 +117,6 @@ def _is_over(run_dir: str) -> bool:
     if row is not None and row.concluded and row.status in records.ENDED:
         return True
     return inspect(run_dir).is_due(time.time()) and conclude(run_dir, never_came=NEVER_OPENED) is not None
-
-
-def _lock(run_dir: str) -> int | None:
-    try:
-        return writing.lock(run_dir, _LOCK_LIMIT_S)
-    except FileNotFoundError as error:  # another process has just removed it
-        message = f'There is no run "{os.path.basename(run_dir)}".'
-        raise NoSuchRun(message, kind="unknown-run") from error
 
 
 def _still_running(run_dir: str) -> NotPossible:

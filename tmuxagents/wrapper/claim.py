@@ -96,23 +96,21 @@ def _refusal(message: str) -> NotPossible:
 
 
 def _late(run_dir: str, message: str) -> NotPossible:
-    """Return the refusal of a run whose launcher has given up; close its window if the run never began."""
-    if directory.read_wrapper(run_dir) is None:
-        with ignoring(TmuxAgentsError, OSError, ValueError):  # then it stays, and shows the refusal
-            _close_window(os.path.basename(run_dir))
-    return _refusal(message)
+    """Return the refusal of a run whose launcher has given up; close its window if the run never began.
 
-
-def _close_window(run_id: str) -> None:
-    """Close the window that was opened too late: only we know of it, and it looks like a running one.
-
-    The only call of tmux that a wrapper makes: it has no run that could have to wait for the answer.
+    Only we know of a window that was opened too late, and it looks like a running one. This is the only call
+    of tmux that a wrapper makes: it has no run that could have to wait for the answer.
     """
-    from tmuxagents import tmux  # noqa: PLC0415  (only a wrapper without a run makes a call)
+    if directory.read_wrapper(run_dir) is None:
+        with ignoring(TmuxAgentsError, OSError, ValueError):  # then the window stays, and shows the refusal
+            from tmuxagents import tmux  # noqa: PLC0415  (only a wrapper without a run makes a call)
 
-    inside = tmux.caller(os.environ)
-    if inside is not None and inside.pane and os.getppid() == inside.server.pid:  # not started by hand
-        tmux.Tmux(inside.server.socket).windows.close_pane(inside.pane, run_id)
+            inside = tmux.caller(os.environ)
+            # One that was started by hand has a shell as its parent, and a person's window.
+            if inside is not None and inside.pane and os.getppid() == inside.server.pid:
+                run_id = os.path.basename(run_dir)
+                tmux.Tmux(inside.server.socket).windows.close_pane(inside.pane, run_id)
+    return _refusal(message)
 
 
 def _tmux(handed: Handed | None) -> dict[str, Any]:

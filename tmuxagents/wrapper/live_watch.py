@@ -83,20 +83,16 @@ class LiveWatch(ChildWatch):
         live = self._live
         if live.is_connected:
             self._talk.begin(now)
-            if self._is_opened_for_them:
-                self._open_for_them()
+            if self._is_opened_for_them:  # opened again: it has nothing to do, and is a person's
+                self._is_opened_for_them = False
+                live.typed = live.settled = True
+                self._recorder.event(events.settled(aborted=False, attended=True))
         super()._note_settling(now)
         if self._settled_at is None:
             self._left_at = None
         if live.typed and not self._is_theirs:
             self._hand_over()
         self._note_asking(now)
-
-    def _open_for_them(self) -> None:
-        """Have nothing to do, and be a person's: a session that was opened again."""
-        self._is_opened_for_them = False
-        self._live.typed = self._live.settled = True
-        self._recorder.event(events.settled(aborted=False, attended=True))
 
     def _hand_over(self) -> None:
         """Leave the child to a person: none of our clocks and rules ends it any more."""
