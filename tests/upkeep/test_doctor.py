@@ -416,6 +416,16 @@ def test_keys_that_others_can_read_are_told_with_the_command_that_helps(machine:
     assert machine.only("keys")["state"] == "ok"
 
 
+@pytest.mark.parametrize("folder", ["subagents", "agent-profiles"])
+def test_a_projects_files_of_both_kinds_are_looked_into_for_keys(machine: Machine, folder: str) -> None:
+    file = machine.home.project / ".pi" / folder / "key.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("---\nname: key\nmodel: a/b\napiKey: sk-1\n---\n")
+    file.chmod(0o644)
+    check = machine.only("keys")
+    assert (check["state"], check["hint"]) == ("warning", f"chmod 600 {file}")
+
+
 @pytest.mark.parametrize("name", ["models.json", "settings.json"])
 def test_a_key_in_minified_json_is_found_too(machine: Machine, name: str) -> None:
     file = machine.home.agent_dir / name

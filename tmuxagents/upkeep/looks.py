@@ -22,8 +22,7 @@ from tmuxagents.presets import disk as presets_disk
 from tmuxagents.presets import survey as preset_files
 from tmuxagents.registry import database, schema
 from tmuxagents.settings import keys as rules
-from tmuxagents.system import places as files
-from tmuxagents.system import process, project, removal, shipped
+from tmuxagents.system import places, process, project, removal, shipped
 from tmuxagents.text.checks import Check, broken, warning
 from tmuxagents.upkeep import checks
 
@@ -269,7 +268,7 @@ def tools(case: Case) -> list[Check]:
     """Check the programs behind pi's tools grep and find, where pi looks for them."""
     if case.settings.default_agent != _PI:
         return []
-    folders = f"{files.agent_dir(case.environment)}/bin:{case.environment.get('PATH', '')}"
+    folders = f"{places.agent_dir(case.environment)}/bin:{case.environment.get('PATH', '')}"
     fd = process.find_program("fd", folders) or process.find_program("fdfind", folders)
     return _judged(case, rg=process.find_program("rg", folders), fd=fd)
 
@@ -302,9 +301,9 @@ def presets(case: Case) -> Iterator[Check]:
 
 def keys(case: Case) -> Check:
     """Check for files with keys that others may read."""
-    folder = files.agent_dir(case.environment)
+    folder = places.agent_dir(case.environment)
     paths = {f"{folder}/{name}" for name in _KEY_FILES}
-    above = project.upwards(case.folder, files.user_home(case.environment))
+    above = list(project.upwards(case.folder, places.user_home(case.environment)))
     for kind, _ in presets_disk.FOLDERS:
         own = presets_disk.global_folder(case.environment, kind)
         for place in (own, *(presets_disk.project_folder(one, kind) for one in above)):
