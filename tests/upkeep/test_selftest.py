@@ -1,4 +1,4 @@
-"""What the looks can do, tried out for real, and nothing left of the trial."""
+"""What the machine can do, tried out for real, and nothing left of the trial."""
 
 from __future__ import annotations
 

@@ -10,12 +10,10 @@ from typing import NamedTuple
 
 from tmuxagents.agents.pi import command
 from tmuxagents.errors import BadConfig, BadRequest, Fault
-from tmuxagents.presets import catalogue, disk, editing, preset
-from tmuxagents.presets import survey as reading
+from tmuxagents.presets import catalogue, disk, editing, preset, survey
 from tmuxagents.presets.fields import GLOBAL, PRESET, PROFILE, PROJECT, Flaw
 from tmuxagents.presets.preset import BadPreset, PresetFile
-from tmuxagents.system import places as settings_files
-from tmuxagents.system import project
+from tmuxagents.system import places, project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +60,7 @@ class PresetShelf:
     def survey(self) -> Survey:
         """All files that count here."""
         if self._survey is None:
-            self._survey = reading.survey(self._folder, self._environment, self._settings)
+            self._survey = survey.survey(self._folder, self._environment, self._settings)
         return self._survey
 
     def named(self, wanted: str) -> list[Preset | BadPreset]:
@@ -81,7 +79,7 @@ class PresetShelf:
             raise editing.exists(name)
         folder = disk.global_folder(self._environment, kind)
         if source == PROJECT:
-            home = settings_files.user_home(self._environment)
+            home = places.user_home(self._environment)
             place = project.project_of(self._folder, home)
             if place not in project.upwards(self._folder, home):
                 message = f"{place} can be no project, so it can have no presets of its own."
@@ -127,7 +125,7 @@ class PresetShelf:
         notes = [
             *read.warnings,
             *([hiding] if hiding else []),
-            *reading.unknown_tools(read, reading.tools_of(read, self._settings)),
+            *survey.unknown_tools(read, survey.tools_of(read, self._settings)),
             *(note.words() for note in read.notes),
         ]
         flaws = [Flaw(message) for message in refusals]

@@ -7,8 +7,8 @@ Joins.
 
 from __future__ import annotations
 
-from tmuxagents.settings import keys as rules
-from tmuxagents.system import places as files
+from tmuxagents.settings import keys
+from tmuxagents.system import places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 def load(environment: Mapping[str, str], project: str | None) -> Settings:
     """Return the settings for a project, or those that count everywhere."""
-    paths = {"global": files.global_path(environment)}
-    if project and files.project_path(project) != paths["global"]:
-        paths["project"] = files.project_path(project)
-    texts = {source: files.read_named(path) for source, path in paths.items()}
-    settings = rules.resolve(
+    paths = {"global": places.global_path(environment)}
+    if project and places.project_path(project) != paths["global"]:
+        paths["project"] = places.project_path(project)
+    texts = {source: places.read_named(path) for source, path in paths.items()}
+    settings = keys.resolve(
         environment,
         global_text=texts["global"].text,
         project_text=texts["project"].text if "project" in texts else None,

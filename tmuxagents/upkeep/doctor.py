@@ -19,8 +19,7 @@ from tmuxagents.registry import database
 from tmuxagents.runs import directory, leftovers, words
 from tmuxagents.runs import inspect as runs_
 from tmuxagents.runs.leftovers import Whose
-from tmuxagents.settings import keys as rules
-from tmuxagents.settings import load
+from tmuxagents.settings import keys, load
 from tmuxagents.system import process, process_table, watcher_lock
 from tmuxagents.text import figures
 from tmuxagents.text.checks import BROKEN, Check, broken, warning
@@ -93,7 +92,7 @@ def examine(case: Case) -> Examined:
     with ThreadPoolExecutor(len(wanted)) as pool:
         parts = pool.map(lambda one: _guarded(one[0], one[1], case), wanted)
         found = [check for part in parts for check in part]
-    return Examined(time.time(), found, rules.rows(case.settings))
+    return Examined(time.time(), found, keys.rows(case.settings))
 
 
 def _guarded(name: str, look: Look, case: Case) -> list[Check]:

@@ -20,8 +20,7 @@ from tmuxagents.machines.checkout import list_checkouts, list_unfinished
 from tmuxagents.records import is_run_id
 from tmuxagents.registry import database, learn
 from tmuxagents.runs import directory
-from tmuxagents.system import places as files
-from tmuxagents.system import process, project, removal
+from tmuxagents.system import places, process, project, removal
 from tmuxagents.tmux import servers
 from tmuxagents.upkeep.prune_rules import LEFTOVER, LINK, WINDOW, Removed
 
@@ -198,7 +197,7 @@ def _leftovers(stock: Stock, caller: Caller, pruned: Pruned, *, keep_s: float | 
     over = [row.run_id for row in stock.rows.values() if row.concluded and row.run_id not in pruned.run_ids]
     passing = (f"{caller.runs}/{run_id}/{name}" for run_id in over for name in _PASSING)
     yield from (path for path in passing if _is_older(path, since))
-    host = files.of_host(caller.home, process.host())
+    host = places.of_host(caller.home, process.host())
     unused = [f"{host}/{name}" for name in sorted(_names(host)) if name.startswith(_UNUSED)]
     logs = [f"{host}/logs/{name}" for name in sorted(_names(f"{host}/logs"))]
     if keep_s is not None:
