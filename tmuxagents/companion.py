@@ -319,13 +319,12 @@ def _name(run: Mapping[str, Any]) -> str:
 def _facts(run: Mapping[str, Any], status: str, now: float) -> str:
     """Return status, duration, tools and costs of a run, as far as they are known."""
     used: Mapping[str, Any] = run.get("usage") or {}
-    arrows = (("↑", "input"), ("↓", "output"))
     count = run["toolCount"]
     parts = (
         status if status != records.RUNNING else "",
         _lasted(run, now),
         f"{count} {'tool' if count == 1 else 'tools'}" if count else "",
-        " ".join(f"{arrow}{figures.count(used[key])}" for arrow, key in arrows if used.get(key)),
+        figures.tokens(used),
         figures.money(used.get("cost") or 0.0),
     )
     return _SEPARATOR.join(part for part in parts if part)

@@ -267,11 +267,9 @@ def _used(state: RunState | None) -> list[str]:
     if state is None:
         return []
     tools, used = state.tool_count, state.usage
-    arrows = (("↑", used["input"]), ("↓", used["output"]))
-    tokens = " ".join(f"{arrow}{figures.count(count)}" for arrow, count in arrows if count)
     calls_made = f"{tools} {'tool' if tools == 1 else 'tools'}" if tools else ""
     refused = f"{state.denied} denied" if state.denied else ""
-    return [part for part in (refused, calls_made, tokens, figures.money(used["cost"])) if part]
+    return [part for part in (refused, calls_made, figures.tokens(used), figures.money(used["cost"])) if part]
 
 
 def _str(value: Any) -> str:

@@ -243,9 +243,7 @@ def line(usages: Sequence[Usage]) -> str:
 def spent(usages: Sequence[Usage]) -> str:
     """Return tokens and cost of several usages: `↑12k ↓3.4k · $0.0123`; empty if they are zero."""
     used = total(usages)
-    arrows = (("↑", used["input"]), ("↓", used["output"]))
-    tokens = " ".join(f"{arrow}{figures.count(count)}" for arrow, count in arrows if count)
-    return _SEPARATOR.join(part for part in (tokens, figures.money(used["cost"])) if part)
+    return _SEPARATOR.join(filter(None, (figures.tokens(used), figures.money(used["cost"]))))
 
 
 def status_word(status: str) -> str:

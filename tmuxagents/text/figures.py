@@ -4,6 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
 _UNITS = ("", "k", "M", "G")
@@ -24,6 +25,12 @@ def count(number: float) -> str:
     value = number / _STEP**power
     digits = 1 if power and value < 9.95 else 0  # noqa: PLR2004  (what rounds to 10 has none)
     return f"{value:.{digits}f}{_UNITS[power]}"
+
+
+def tokens(used: Mapping[str, Any]) -> str:
+    """Return what a model was given and has said: `↑12k ↓3.4k`; empty for nothing."""
+    arrows = (("↑", used.get("input")), ("↓", used.get("output")))
+    return " ".join(f"{arrow}{count(number)}" for arrow, number in arrows if number)
 
 
 def money(cost: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tmuxagents import records
 from tmuxagents.render import flow
 from tmuxagents.runs import words
+from tmuxagents.status import table as states
 from tmuxagents.text import cause, figures, safe
 from tmuxagents.text.width import columns, fit
 
@@ -23,16 +24,15 @@ FOUND = "reverse"
 TROUBLE = (records.FAILED,)  # states whose cause stands out
 _BEGINNING = 400  # characters of an answer that its first line is looked for in
 QUIET_S = 10.0  # a run that was silent for longer says so
-WAITING, SETTLED = "waiting", "settled"
-# state -> glyph, style, place in the order of states
-_STATES = {
-    WAITING: ("?", CALLS, 0),
-    SETTLED: ("○", CALLS, 1),
-    records.RUNNING: ("●", BUSY, 2),
-    records.QUEUED: ("…", ASIDE, 3),
-    records.FAILED: (records.SIGNS[records.FAILED], BAD, 4),
-    records.ABORTED: (records.SIGNS[records.ABORTED], ASIDE, 5),
-    records.COMPLETED: (records.SIGNS[records.COMPLETED], GOOD, 6),
+# In the order by which runs are sorted.
+_STYLES = {
+    states.WAITING: CALLS,
+    states.SETTLED: CALLS,
+    records.RUNNING: BUSY,
+    records.QUEUED: ASIDE,
+    records.FAILED: BAD,
+    records.ABORTED: ASIDE,
+    records.COMPLETED: GOOD,
 }
 
 
@@ -49,9 +49,7 @@ class Entry:
         self.ended = run["status"] in records.ENDED
         self.label = words.title(run["name"], run["task"])
         self.name_columns = columns(self.label)
-        self.state = str(run["status"])
-        if run["needsInput"] or run["settled"]:
-            self.state = WAITING if run["needsInput"] else SETTLED
+        self.state = states.state(run)
         parts = (
             self.run_id,
             run["name"],
@@ -67,12 +65,12 @@ class Entry:
     @property
     def style(self) -> str:
         """Return the style of its state."""
-        return _STATES[self.state][1]
+        return _STYLES[self.state]
 
     @property
     def glyph(self) -> str:
         """Return the sign of its state."""
-        return _STATES[self.state][0]
+        return states.STATES[self.state][0]
 
     def elapsed(self, now: float) -> float:
         """Return for how many seconds it has worked."""
@@ -134,7 +132,7 @@ def tokens(entry: Entry) -> str:
 
 def rank(entry: Entry) -> int:
     """Return the place of its state in the order of states."""
-    return _STATES[entry.state][2]
+    return [*_STYLES].index(entry.state)
 
 
 def title(entry: Entry, now: float, width: int) -> Spans:

@@ -134,13 +134,11 @@ class TopView:
         counts = words.status_line(board.counts, board.waiting, whose, unreachable=board.unreachable)
         left: Spans = [(STRONG, f" {counts}")]
         used = words.total([entry.run["usage"] for entry in board.entries])
-        arrows = (("↑", used["input"]), ("↓", used["output"]))
-        tokens = " ".join(f"{arrow}{figures.count(count)}" for arrow, count in arrows if count)
         parts = [
             (ACCENT, f'"{safe.line(self.search)}"' if self.search else ""),
             (ASIDE, f"{board.elsewhere} more elsewhere" if board.elsewhere and not self.everywhere else ""),
             (ASIDE, "" if self.everywhere else safe.line(board.project)),
-            (ASIDE, tokens),
+            (ASIDE, figures.tokens(used)),
             (PLAIN, figures.money(used["cost"])),
             (ASIDE, clock),
         ]
