@@ -213,7 +213,6 @@ class Notices:
             self._over.add(os.path.basename(run_dir))
             if os.path.basename(run_dir) in self._launched:
                 self._keep(run_dir)
-        # The notifications about the resources of runs that have ended, for all subscriptions
         ended = set(map(os.path.basename, over))
         told = []
         for stream_id, stream in self._streams.items():

@@ -151,7 +151,7 @@ def window_document(
 ) -> dict[str, Any]:
     """Return one entry of `details.windows`. `run` is the run shape, `profile` the fields of its profile.
 
-    `profileInfo` is the caller's, who knows the summary of a profile.
+    The caller fills in `profileInfo`: it knows the summary of a profile.
     """
     known = profile if isinstance(profile, dict) else {}
     return {

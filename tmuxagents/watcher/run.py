@@ -1,7 +1,7 @@
-"""One watcher from taking the lock to leaving: rounds of looking, saving, showing, telling; then silence.
+"""One watcher from taking the lock to leaving: round after round it reads, saves, shows and announces.
 
-Its registry is always open. Where the file cannot be used, a database in memory takes its place until it can,
-and then tells it all. Its log holds each complaint once, since most would be repeated every round.
+Its registry is always open. While the file cannot be used, a database in memory takes its place; afterwards
+the file gets all that it has learned. The log holds each complaint once, since most would come every round.
 
 Joins.
 """
@@ -113,23 +113,21 @@ class Watcher:
                 self._busy_at = now
             if now - self._busy_at >= self._idle_s or not watcher_lock.holds(self._home, self._held):
                 return
-            # Sleep until there is something to do.
-            # Who speaks is looked at in the next round anyway: nothing but what is urgent comes before it.
+            # A run that speaks is read in the next round anyway: only what is urgent comes before it.
             woken = self._waiting.wait(self._due() - time.monotonic(), patiently=self._runs.speaking)
-            gone = woken.gone
+            names = woken.gone
             rest = self._round_at + ROUND_S - time.monotonic()
             if not woken.urgent and rest > 0:
-                gone |= self._waiting.wait(rest, patiently=True).gone
-            names = gone
+                names |= self._waiting.wait(rest, patiently=True).gone
 
     def _begun(self) -> set[str]:
-        """Look, and only look, once more; return the runs that were never seen."""
+        """Look once more, and do nothing else; return the runs that were never seen."""
         self._seen = None
         names = self._runs.heard(self._tail.changed()) | self._sweep()
         return {name for name in names if self._runs.is_new(name)}
 
     def _prune(self) -> None:
-        """Remove what is older than the settings keep it, now that nobody works."""
+        """Remove what is older than the settings keep it, now that no run is active."""
         from tmuxagents.upkeep.prune import prune_old  # noqa: PLC0415  (once, at the end of hours)
 
         try:
@@ -170,7 +168,7 @@ class Watcher:
         self._show(rows, endings, sweep=sweep or seen)
 
     def _sweep(self) -> set[str]:
-        """Look after all that no event tells of; return the runs that are to be looked at."""
+        """Check all that no event reports; return the runs that are to be read."""
         watcher_lock.bound_log(self._home)
         names, unheard = self._runs.due(self._tail.since)
         if unheard:
@@ -179,7 +177,7 @@ class Watcher:
         why = self._tail.check()
         if why is not None:
             self._complain(f"{why}: changes are looked for instead")
-        # Start the mirror of each machine with active runs, should there be none
+        # Each machine with active runs needs a mirror.
         hosts = self._runs.hosts
         self._lost = frozenset()
         if hosts:

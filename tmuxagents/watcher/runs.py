@@ -107,7 +107,7 @@ class Runs:
     def due(self, since: float | None) -> tuple[set[str], bool]:
         """Return the runs to be read though no event named them, and whether one should have.
 
-        `since`: when listening began; None where nobody listens.
+        `since`: when listening began; None: there is no watch.
         """
         names, deaf = set(), False
         for name, one in self._live.items():

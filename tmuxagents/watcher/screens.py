@@ -1,6 +1,6 @@
 """What each tmux server shows of its runs: status text, counts, marks on windows. Joins.
 
-The calls to a server are made by a thread of its own, so one that does not answer delays nobody. Of what is
+The calls to a server are made by a thread of its own, so one that does not answer delays no other. Of what is
 wanted only the newest is kept: nothing grows while a server is silent.
 """
 
@@ -262,7 +262,7 @@ class Screen:
         view, chores = self._at_work
         error = work.exception() if work is not None else None
         if error is not None:
-            # Take what happened for no answer: it is asked again, unless its process is gone
+            # That counts as no answer: the server is asked again, unless its process is gone.
             self._shown = None  # unknown
             if self._at_work[0] is not None:
                 self._at_work[0].message = False  # it is said once or never

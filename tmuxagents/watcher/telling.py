@@ -119,7 +119,7 @@ class Telling:
         self._screens.add(row.server, chore)
 
     def see_to_found(self, rows: Iterable[Row], windows: Mapping[str, tmux.RunWindow]) -> None:
-        """Do so for windows that were found: their runs may have ended, or gone on, while nobody watched."""
+        """Show it on windows that were found: their runs may have ended, or gone on, without a watcher."""
         for row in rows:
             window = windows[row.run_id]
             if row.concluded:

@@ -110,7 +110,7 @@ class Tail:
         self.root = root
         self.soon = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self.now = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-        self.since: float | None = None  # when listening began; None: nobody listens
+        self.since: float | None = None  # when listening began; None: there is no watch
         self._doubts = _Doubts()
         self._ears = _Ears(self.soon, self.now)
         self._watching: _Watching | None = None
