@@ -28,6 +28,14 @@ def is_possible() -> bool:
     return printing.is_terminal(printing.IN) and printing.is_terminal(printing.ERR)
 
 
+def confirm(question: str, *, default: bool = False) -> None:
+    """Ask whether to do something; raise Cancelled if not, and BadRequest where there is no terminal."""
+    if not is_possible():
+        raise BadRequest(question, kind="usage", hint="add --yes")
+    if not click.confirm(question, default=default, err=True):
+        raise Cancelled
+
+
 @contextlib.contextmanager
 def _leaving() -> Iterator[None]:
     """Turn Ctrl-C and Ctrl-D into Cancelled."""

@@ -16,7 +16,7 @@ from tmuxagents.registry import lookup
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
     from tmuxagents.runs.prompt import FileSpec
@@ -33,7 +33,7 @@ ATTACH = click.option("--attach", "attaches", is_flag=True, help="Also show its 
 LIVE = click.option(
     "--live/--batch", "live", default=None, help="Live: the agent's own screen, where you can type."
 )
-_LAUNCH = (
+launching = values.declaring(  # what `launch` and `run` take
     click.argument("task", nargs=-1, metavar="TASK"),
     click.option(
         "-p",
@@ -75,13 +75,6 @@ _LAUNCH = (
     ),
     click.option("--no-project-presets", is_flag=True, help="Ignore the project's presets."),
 )
-
-
-def launching(verb: Callable[..., Any]) -> Callable[..., Any]:
-    """Declare what `launch` and `run` take."""
-    for option in reversed(_LAUNCH):
-        verb = option(verb)
-    return verb
 
 
 def launcher(*, project_presets: bool = True) -> Launcher:

@@ -16,8 +16,10 @@ from tmuxagents.text import figures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
+
+    Verb = Callable[..., Any]
 
 
 STDIN = "-"
@@ -75,6 +77,17 @@ FORMAT = click.option(
     "--format", "template", metavar="TEMPLATE", help="Print a line for each by a template, as '{{.name}}'."
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
+
+
+def declaring(*options: Callable[[Verb], Verb]) -> Callable[[Verb], Verb]:
+    """Return what declares several options at a verb, in this order."""
+
+    def declare(verb: Verb) -> Verb:
+        for option in reversed(options):
+            verb = option(verb)
+        return verb
+
+    return declare
 
 
 # --- the task, and other texts ---

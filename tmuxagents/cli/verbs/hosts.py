@@ -43,10 +43,10 @@ def hosts_verb(context: click.Context, *, as_json: bool) -> None:
         raise BadRequest("--json comes after the verb.", kind="usage")
 
 
-# --- list -------------------------------------------------------------------------------------------------
+# --- list ---
 
 
-@click.command("list", epilog="Example: tmuxagents hosts list --json")
+@hosts_verb.command("list", epilog="Example: tmuxagents hosts list --json")
 @values.FORMAT
 @values.JSON
 def list_verb(*, template: str | None, as_json: bool) -> None:
@@ -89,10 +89,10 @@ def _document(host: Host, checks: Sequence[Check] | None = None) -> dict[str, An
     }
 
 
-# --- add and check ----------------------------------------------------------------------------------------
+# --- add and check ---
 
 
-@click.command(epilog="Example: tmuxagents hosts add box --cwd ~/src/project --max-running 4")
+@hosts_verb.command(epilog="Example: tmuxagents hosts add box --cwd ~/src/project --max-running 4")
 @_NAME
 @click.option("--engine", type=click.Choice(hosts.ENGINES), help="ssh, or slurm: jobs of the cluster there.")
 @click.option("--cwd", metavar="DIR", help="Where children work there if a launch does not say.")
@@ -141,7 +141,10 @@ def _added(host: Host, *, yes: bool) -> tuple[Host, list[Check]]:
         cwd=found.first("cwd") or None,
     )
     if not found.is_installed:
-        _ask(host, found, yes=yes)
+        if not yes:
+            folder = safe.line(found.program.rpartition("/")[0])
+            question = f"Install tmuxagents {build.version()} on {host.name}, in {folder}?"
+            asking.confirm(question, default=True)
         if printing.is_terminal(printing.ERR):
             printing.lines(["installing…"], printing.ERR)
         install.install(host, found, os.environ)
@@ -170,18 +173,6 @@ def _probe(host: Host) -> FarFacts:
     return probe.probe(host, {name: AGENTS[name].program for name in AGENTS}, os.environ)
 
 
-def _ask(host: Host, found: FarFacts, *, yes: bool) -> None:
-    """Ask whether this version may be installed there."""
-    if yes:
-        return
-    folder = found.program.rpartition("/")[0]
-    question = f"Install tmuxagents {build.version()} on {host.name}, in {safe.line(folder)}?"
-    if not asking.is_possible():
-        raise BadRequest(question, kind="usage", hint="add --yes")
-    if not click.confirm(question, default=True, err=True):
-        raise asking.Cancelled
-
-
 def _agent(one: dict[str, Any]) -> Check:
     """Return what tmuxagents there says of an agent."""
     said = f"{one['name']} {one.get('version') or ''}".strip()
@@ -190,7 +181,7 @@ def _agent(one: dict[str, Any]) -> Check:
     return Check("agent", f"{said}, logged in" if one.get("loggedIn") else said)
 
 
-@click.command(epilog="Example: tmuxagents hosts check box")
+@hosts_verb.command(epilog="Example: tmuxagents hosts check box")
 @click.argument("host", metavar="[NAME]", required=False)
 @values.JSON
 def check(*, host: str | None, as_json: bool) -> int:
@@ -222,10 +213,10 @@ def _is_broken(checks: Sequence[Check]) -> bool:
     return any(one.state == BROKEN for one in checks)
 
 
-# --- remove -----------------------------------------------------------------------------------------------
+# --- remove ---
 
 
-@click.command(epilog="Example: tmuxagents hosts remove box --uninstall")
+@hosts_verb.command(epilog="Example: tmuxagents hosts remove box --uninstall")
 @_NAME
 @click.option("--uninstall", is_flag=True, help="Also remove the tmuxagents that add has installed there.")
 @click.option("--force", is_flag=True, help="Also if runs there have not ended.")
@@ -260,6 +251,4 @@ def _unended(runs: str, host: str) -> list[str]:
     return [run for run in there if directory.read_result(dirs[run]) is None]
 
 
-for _verb in (list_verb, add, check, remove):
-    hosts_verb.add_command(_verb)
 VERBS = {"hosts": hosts_verb}

@@ -38,14 +38,11 @@ _TYPES = {
 
 def _takes(table: quick.Options) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Declare the options that cli/quick reads."""
-
-    def declare(verb: Callable[..., int]) -> Callable[..., int]:
-        for name, spellings, metavar, said in reversed(table):
-            how: dict[str, Any] = {"metavar": metavar} if metavar else {"is_flag": True}
-            verb = click.option(*spellings, name, help=said, type=_TYPES.get(name), **how)(verb)
-        return verb
-
-    return declare
+    options = []
+    for name, spellings, metavar, said in table:
+        how: dict[str, Any] = {"metavar": metavar} if metavar else {"is_flag": True}
+        options.append(click.option(*spellings, name, help=said, type=_TYPES.get(name), **how))
+    return values.declaring(*options)
 
 
 @click.command("poll", epilog="Example: tmuxagents poll --wait --timeout 60 01a1ee15")

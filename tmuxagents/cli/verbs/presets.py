@@ -13,7 +13,6 @@ import click
 from tmuxagents.cli import asking, printing, values
 from tmuxagents.errors import BadRequest
 from tmuxagents.presets import catalogue, change, describe, editing
-from tmuxagents.presets import survey as reading
 from tmuxagents.presets.fields import BODY, DESCRIPTION, GLOBAL, PRESET, PROFILE, PROJECT
 from tmuxagents.registry import lookup
 from tmuxagents.settings import load
@@ -21,17 +20,15 @@ from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
     from tmuxagents.presets.change import Checked, PresetShelf
     from tmuxagents.presets.preset import BadPreset, Preset, PresetFile
-    from tmuxagents.presets.survey import Survey
-    from tmuxagents.settings.keys import Settings
 
 
 _NAME = click.argument("name")
-_FIELDS = (
+_FIELDS = values.declaring(
     click.option("-d", "--description", metavar="TEXT", help="What it is for."),
     click.option("-m", "--model", metavar="MODEL", help="The agent's model."),
     click.option("-t", "--tools", metavar="A,B", help="The tools that the agent may use."),
@@ -40,145 +37,6 @@ _FIELDS = (
         "--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Set any field; empty: none."
     ),
 )
-
-
-def _with_fields(command: Callable[..., Any]) -> Callable[..., Any]:
-    for option in reversed(_FIELDS):
-        command = option(command)
-    return command
-
-
-def _here() -> tuple[str, Settings]:
-    return lookup.folder() or "/", load.load(os.environ, lookup.here().project)
-
-
-def _shelf() -> PresetShelf:
-    folder, settings = _here()
-    shelf = change.PresetShelf(folder, os.environ, settings)
-    printing.warn([*settings.warnings, *shelf.survey.warnings])
-    return shelf
-
-
-def _named(wanted: str) -> list[Preset | BadPreset]:
-    """Return all files of a name, or refuse one that nothing has."""
-    shelf = _shelf()
-    found = shelf.named(wanted)
-    if not found:
-        raise shelf.survey.catalogue.unknown(wanted)
-    return found
-
-
-def _given(kind: str, how: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields that flags set; empty if there are none."""
-    if how["description"] is not None and kind == PROFILE:
-        raise BadRequest("A profile has no description.", kind="usage", hint="leave -d out")
-    shorthands = (DESCRIPTION, "model", "tools")
-    given = [f"{key}={how[key]}" for key in shorthands if how[key] is not None]
-    fields = editing.assigned([*given, *how["assignments"]], kind)
-    if how["prompt"] is not None:
-        fields[BODY] = values.read_text(how["prompt"])
-    return fields
-
-
-def _tell(made: Preset, *, as_json: bool, lost: Sequence[str] = ()) -> None:
-    printing.warn([*made.warnings, *(f"lost: {one}" for one in lost)])
-    if as_json:
-        printing.document({"v": 1} | describe.document(made))
-    else:
-        printing.lines([f'Saved the preset "{made.name}": {safe.line(made.path)}'])
-
-
-# --- new, edit, rm ----------------------------------------------------------------------------------------
-
-
-def _without_terminal() -> BadRequest:
-    hint = "give fields by flags (-d, -m, -t, --prompt, --set), or add --editor"
-    return BadRequest("The editor needs a terminal.", kind="usage", hint=hint)
-
-
-def _edit(draft: PresetFile) -> None:
-    """Open a draft in an editor until it is good; raise Cancelled if nothing was changed."""
-    before = draft.text
-    while True:
-        edited = asking.edited(draft.text)
-        if edited is None or edited == before:
-            raise asking.Cancelled
-        draft.text = edited
-        flaws = editing.flaws_of(draft)
-        if not flaws or not asking.is_possible():
-            return  # the caller refuses a bad one
-        printing.lines((safe.line(flaw.words()) for flaw in flaws), printing.ERR)
-        if not click.confirm("Edit again?", default=True, err=True):
-            raise asking.Cancelled
-
-
-@click.command(epilog='Example: tmuxagents presets new writer -d "Writes docs" -t read,edit,write')
-@_NAME
-@click.option("--profile", "is_profile", is_flag=True, help="A profile instead of a preset.")
-@click.option("--project", "in_project", is_flag=True, help="For this project only.")
-@click.option("--editor", "in_editor", is_flag=True, help="Open it in $EDITOR (on a terminal: anyway).")
-@click.option("--ask", "asks", is_flag=True, help="Ask for each field on this terminal.")
-@_with_fields
-@values.JSON
-def new(*, name: str, is_profile: bool, in_project: bool, in_editor: bool, asks: bool, **how: Any) -> None:
-    """Make the preset NAME: in $EDITOR, by flags, or by questions."""
-    kind = PROFILE if is_profile else PRESET
-    shelf = _shelf()
-    draft = shelf.place(name, kind=kind, source=PROJECT if in_project else GLOBAL)
-    fields = _given(kind, how)
-    if not (fields or in_editor or asking.is_possible()):
-        raise _without_terminal()
-    if asks:
-        answers = editing.ask_for_preset(kind, name, draft.source, asking.OnTerminal())
-        if answers is None:
-            raise asking.Cancelled
-        draft, fields = shelf.place(name, kind=kind, source=answers.source), answers.fields | fields
-    draft.text = editing.compose(name, fields, kind) if fields or asks else editing.template(name, kind)
-    if in_editor or not (fields or asks):
-        _edit(draft)
-    _tell(change.create(draft), as_json=how["as_json"])
-
-
-@click.command(epilog="Example: tmuxagents presets edit writer --set timeout=1200")
-@_NAME
-@click.option("--editor", "in_editor", is_flag=True, help="Open it in $EDITOR (on a terminal: anyway).")
-@_with_fields
-@values.JSON
-def edit(*, name: str, in_editor: bool, **how: Any) -> None:
-    """Change the preset NAME (also global:NAME or project:NAME): by flags, or in $EDITOR."""
-    draft = change.text_of(_named(name)[0])
-    fields = _given(draft.kind, how)
-    if fields:
-        made, lost = change.change(draft, fields)
-        _tell(made, as_json=how["as_json"], lost=lost)
-    elif in_editor or asking.is_possible():
-        _edit(draft)
-        _tell(change.rewrite(draft), as_json=how["as_json"])
-    else:
-        raise _without_terminal()
-
-
-@click.command(epilog="Example: tmuxagents presets rm writer")
-@_NAME
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
-@values.JSON
-def rm(*, name: str, yes: bool, as_json: bool) -> None:
-    """Remove the preset NAME: the user's file and the project's (global:NAME, project:NAME: that one)."""
-    found = _named(name)
-    printing.lines((safe.line(one.path) for one in found if one.of is None), printing.ERR)
-    question = f'Remove the preset "{safe.line(name)}"?'
-    if not yes:
-        if not asking.is_possible():
-            raise BadRequest(question, kind="usage", hint="add --yes")
-        if not click.confirm(question, err=True):
-            raise asking.Cancelled
-    removed = change.remove(found)
-    if as_json:
-        printing.document({"v": 1, "removed": removed})
-    else:
-        printing.lines([f'Removed the preset "{safe.line(name)}".'])
-
-
 _NONE = ("There are no presets yet.", "hint: tmuxagents presets new NAME")
 _SYNONYMS = {"ls": "list", "create": "new", "delete": "rm", "remove": "rm"}
 
@@ -220,11 +78,15 @@ def presets(context: click.Context, *, as_json: bool) -> None:
         raise BadRequest("--json comes after the verb.", kind="usage")
 
 
-def _survey() -> Survey:
-    folder, settings = _here()
-    survey = reading.survey(folder, os.environ, settings)
-    printing.warn([*settings.warnings, *survey.warnings])
-    return survey
+def _shelf(*, is_read: bool = True) -> PresetShelf:
+    """Return the files of presets, and warn about settings and, where they `is_read`, about them."""
+    settings = load.load(os.environ, lookup.here().project)
+    shelf = change.PresetShelf(lookup.folder() or "/", os.environ, settings)
+    printing.warn([*settings.warnings, *(shelf.survey.warnings if is_read else ())])
+    return shelf
+
+
+# --- list, show, check ---
 
 
 @presets.command("list", epilog="Example: tmuxagents presets list")
@@ -232,7 +94,7 @@ def _survey() -> Survey:
 @values.JSON
 def list_(*, as_json: bool, template: str | None) -> None:
     """List all presets, also those that are hidden by another of the same name."""
-    survey = _survey()
+    survey = _shelf().survey
     hiding = list(filter(None, map(catalogue.hiding, survey.presets)))
     warnings = [
         *survey.catalogue.unread,
@@ -256,8 +118,7 @@ def list_(*, as_json: bool, template: str | None) -> None:
 @values.JSON
 def show(*, name: str, as_json: bool) -> None:
     """Show what NAME (also global:NAME or project:NAME) sets, and which file says so."""
-    survey = _survey()
-    preset = survey.catalogue.choose(name)
+    preset = _shelf().survey.catalogue.choose(name)
     printing.warn(preset.warnings)
     if as_json:
         printing.document({"v": 1} | describe.document(preset))
@@ -272,9 +133,7 @@ def show(*, name: str, as_json: bool) -> None:
 @values.JSON
 def check(*, wanted: tuple[str, ...], as_json: bool) -> None:
     """Check preset and profile files, all or those named: exit code 2 if one of them is bad."""
-    folder, settings = _here()
-    printing.warn(settings.warnings)
-    checked = change.PresetShelf(folder, os.environ, settings).check(wanted)
+    checked = _shelf(is_read=False).check(wanted)
     bad = change.refusal(checked)
     if not as_json:
         printing.lines(line for one in checked for line in _checked_lines(one))
@@ -297,8 +156,120 @@ def _below(words_: str) -> str:
     return f"     {safe.line(words_)}"
 
 
-for verb in (new, edit, rm):
-    presets.add_command(verb)
+# --- new, edit, rm ---
+
+
+def _named(wanted: str) -> list[Preset | BadPreset]:
+    """Return all files of a name, or refuse one that nothing has."""
+    shelf = _shelf()
+    found = shelf.named(wanted)
+    if not found:
+        raise shelf.survey.catalogue.unknown(wanted)
+    return found
+
+
+def _given(kind: str, how: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields that flags set; empty if there are none."""
+    if how["description"] is not None and kind == PROFILE:
+        raise BadRequest("A profile has no description.", kind="usage", hint="leave -d out")
+    shorthands = (DESCRIPTION, "model", "tools")
+    given = [f"{key}={how[key]}" for key in shorthands if how[key] is not None]
+    fields = editing.assigned([*given, *how["assignments"]], kind)
+    if how["prompt"] is not None:
+        fields[BODY] = values.read_text(how["prompt"])
+    return fields
+
+
+def _tell(made: Preset, *, as_json: bool, lost: Sequence[str] = ()) -> None:
+    printing.warn([*made.warnings, *(f"lost: {one}" for one in lost)])
+    if as_json:
+        printing.document({"v": 1} | describe.document(made))
+    else:
+        printing.lines([f'Saved the preset "{made.name}": {safe.line(made.path)}'])
+
+
+def _without_terminal() -> BadRequest:
+    hint = "give fields by flags (-d, -m, -t, --prompt, --set), or add --editor"
+    return BadRequest("The editor needs a terminal.", kind="usage", hint=hint)
+
+
+def _edit(draft: PresetFile) -> None:
+    """Open a draft in an editor until it is good; raise Cancelled if nothing was changed."""
+    before = draft.text
+    while True:
+        edited = asking.edited(draft.text)
+        if edited is None or edited == before:
+            raise asking.Cancelled
+        draft.text = edited
+        flaws = editing.flaws_of(draft)
+        if not flaws or not asking.is_possible():
+            return  # the caller refuses a bad one
+        printing.lines((safe.line(flaw.words()) for flaw in flaws), printing.ERR)
+        if not click.confirm("Edit again?", default=True, err=True):
+            raise asking.Cancelled
+
+
+@presets.command(epilog='Example: tmuxagents presets new writer -d "Writes docs" -t read,edit,write')
+@_NAME
+@click.option("--profile", "is_profile", is_flag=True, help="A profile instead of a preset.")
+@click.option("--project", "in_project", is_flag=True, help="For this project only.")
+@click.option("--editor", "in_editor", is_flag=True, help="Open it in $EDITOR (on a terminal: anyway).")
+@click.option("--ask", "asks", is_flag=True, help="Ask for each field on this terminal.")
+@_FIELDS
+@values.JSON
+def new(*, name: str, is_profile: bool, in_project: bool, in_editor: bool, asks: bool, **how: Any) -> None:
+    """Make the preset NAME: in $EDITOR, by flags, or by questions."""
+    kind = PROFILE if is_profile else PRESET
+    shelf = _shelf()
+    draft = shelf.place(name, kind=kind, source=PROJECT if in_project else GLOBAL)
+    fields = _given(kind, how)
+    if not (fields or in_editor or asking.is_possible()):
+        raise _without_terminal()
+    if asks:
+        answers = editing.ask_for_preset(kind, name, draft.source, asking.OnTerminal())
+        if answers is None:
+            raise asking.Cancelled
+        draft, fields = shelf.place(name, kind=kind, source=answers.source), answers.fields | fields
+    draft.text = editing.compose(name, fields, kind) if fields or asks else editing.template(name, kind)
+    if in_editor or not (fields or asks):
+        _edit(draft)
+    _tell(change.create(draft), as_json=how["as_json"])
+
+
+@presets.command(epilog="Example: tmuxagents presets edit writer --set timeout=1200")
+@_NAME
+@click.option("--editor", "in_editor", is_flag=True, help="Open it in $EDITOR (on a terminal: anyway).")
+@_FIELDS
+@values.JSON
+def edit(*, name: str, in_editor: bool, **how: Any) -> None:
+    """Change the preset NAME (also global:NAME or project:NAME): by flags, or in $EDITOR."""
+    draft = change.text_of(_named(name)[0])
+    fields = _given(draft.kind, how)
+    if fields:
+        made, lost = change.change(draft, fields)
+        _tell(made, as_json=how["as_json"], lost=lost)
+    elif in_editor or asking.is_possible():
+        _edit(draft)
+        _tell(change.rewrite(draft), as_json=how["as_json"])
+    else:
+        raise _without_terminal()
+
+
+@presets.command(epilog="Example: tmuxagents presets rm writer")
+@_NAME
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@values.JSON
+def rm(*, name: str, yes: bool, as_json: bool) -> None:
+    """Remove the preset NAME: the user's file and the project's (global:NAME, project:NAME: that one)."""
+    found = _named(name)
+    printing.lines((safe.line(one.path) for one in found if one.of is None), printing.ERR)
+    if not yes:
+        asking.confirm(f'Remove the preset "{safe.line(name)}"?')
+    removed = change.remove(found)
+    if as_json:
+        printing.document({"v": 1, "removed": removed})
+    else:
+        printing.lines([f'Removed the preset "{safe.line(name)}".'])
 
 
 VERBS = {"presets": presets}
