@@ -8,7 +8,7 @@ from tests import plans
 from tmuxagents.agents import find
 from tmuxagents.agents.base import FOLDER_VARIABLE, Agent, Oversized
 from tmuxagents.agents.brand import LineReader, session_uuid
-from tmuxagents.agents.capabilities import VersionQuestion
+from tmuxagents.agents.capabilities import Questions
 from tmuxagents.agents.command import TextReader
 from tmuxagents.agents.pi.command import AGENT as PI
 from tmuxagents.agents.pi.questions import CAPABILITIES
@@ -47,7 +47,7 @@ def test_a_brand_without_a_thing_of_its_own_says_so() -> None:
 
 
 def test_a_version_is_all_that_it_is_asked() -> None:
-    asked = VersionQuestion(CAPABILITIES.oldest)
+    asked = Questions(CAPABILITIES.oldest)
     assert (asked.own_model(b"{}", b""), asked.models(b"[]"), asked.listing(b"a b")) == (None, None, None)
 
 

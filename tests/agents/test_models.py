@@ -16,9 +16,8 @@ import pytest
 
 from tests.harness import REPOSITORY, alive, eventually, real_pi
 from tests.status.watchers import COMMAND, checked, command, document, validator
-from tmuxagents.agents import installed
+from tmuxagents.agents import AGENTS, installed
 from tmuxagents.agents import resolve as agents_resolve
-from tmuxagents.agents.pi import questions
 from tmuxagents.errors import BadRequest, TmuxAgentsError, Unusable
 from tmuxagents.runs import writing
 from tmuxagents.settings import keys, load
@@ -139,9 +138,9 @@ def test_the_real_pi_tells_its_models_in_the_order_of_its_configuration(
 
 def test_the_real_pi_lists_them_in_print_too(pi: Home) -> None:
     environment = pi.environment
-    argv = [real_pi(), *questions.LISTING]
+    argv = [real_pi(), *AGENTS["pi"].questions().LISTING]
     said = subprocess.run(argv, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=True)
-    listed = [model["id"] for model in questions.listing(said.stdout) or []]
+    listed = [model["id"] for model in AGENTS["pi"].questions().listing(said.stdout) or []]
     told = [model["id"] for model in document(pi, "models", kind="models")["models"]]
     assert listed == sorted(told)
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import strategies
-from tmuxagents.agents.pi import questions as pi
+from tmuxagents.agents import AGENTS
 
+pi = AGENTS["pi"].questions()
 LISTING = b"""\
 provider        model            context  max-out  thinking  images
 mock            mock-text        128K     4.1K     no        no

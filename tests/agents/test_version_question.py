@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tmuxagents.agents import find
-from tmuxagents.agents.capabilities import VersionQuestion
+from tmuxagents.agents.capabilities import Questions
 
 pytestmark = pytest.mark.pure
 
@@ -24,4 +24,4 @@ pytestmark = pytest.mark.pure
 def test_a_version_is_found(said: str, version: str | None) -> None:
     agent = find("copilot", None)
     assert agent is not None
-    assert VersionQuestion(agent.capabilities().oldest).version(said.encode()) == version
+    assert Questions(agent.capabilities().oldest).version(said.encode()) == version

@@ -17,10 +17,6 @@ CALLED_BY_OTHERS = {
 }
 # Handlers of a screen: textual calls them by how their names begin.
 BY_TEXTUAL = ("top/", ("on_", "action_", "check_action", "compose", "render_line", "watch_"))
-# Answered through the protocol `Questions` of agents/base.
-THROUGH_A_PROTOCOL = {
-    f"agents/pi/questions.py {name}" for name in ("version", "is_old", "listing", "models", "own_model")
-}
 # Only the conformance vectors ask for these. This list may shrink, and nothing may be added to it.
 STILL_THERE = {"runs/conversation.py shortened", "views/board.py call_line"}
 
@@ -81,4 +77,4 @@ def unused() -> set[str]:
 
 
 def test_nothing_public_is_there_for_tests_alone() -> None:
-    assert unused() == CALLED_BY_OTHERS | THROUGH_A_PROTOCOL | STILL_THERE
+    assert unused() == CALLED_BY_OTHERS | STILL_THERE

@@ -8,43 +8,14 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any, Protocol
 
     from tmuxagents.agents.brand import LiveReader
-    from tmuxagents.agents.capabilities import AgentFiles, Capabilities
+    from tmuxagents.agents.capabilities import AgentFiles, Capabilities, Questions
     from tmuxagents.records import Plan
     from tmuxagents.runs.events import Event, InboxMessage
 
     Options = Sequence[tuple[str, str]]  # of a question: ids and words
     Sent = Callable[[int], Event | None]  # returns the message that has a number
-
-    class Questions(Protocol):
-        """The questions to an installed agent about itself, and the parsers of its answers."""
-
-        SETTINGS: str  # in its folder
-        FOLDER_SETTINGS: str  # in a working directory
-        FILES: tuple[str, ...]  # in its folder; a change of one makes the answers outdated
-        QUIET: dict[str, str]  # environment variables for the questions
-        VERSION: tuple[str, ...]  # arguments; those of the models come with a REQUEST on stdin
-        MODELS: tuple[str, ...]
-        REQUEST: bytes
-        LISTING: tuple[str, ...]  # the older way to ask for models
-        OLDEST: tuple[int, ...]  # the oldest version that is supported
-
-        def own_model(self, settings: bytes, of_folder: bytes) -> str | None:
-            """Return the model that it uses if none is named, by the user's settings and a folder's."""
-
-        def version(self, text: bytes) -> str | None:
-            """Return the version from an answer."""
-
-        def is_old(self, release: str) -> bool:
-            """Say whether a version is older than the oldest that is supported."""
-
-        def models(self, line: bytes) -> list[dict[str, Any]] | None:
-            """Return the models of an answer; None for any other line."""
-
-        def listing(self, text: bytes) -> list[dict[str, Any]] | None:
-            """Return the models of a listing; None for any other text."""
 
 
 class Agent:
@@ -84,9 +55,9 @@ class Agent:
 
     def questions(self) -> Questions:
         """Return the questions about itself: its version alone."""
-        from tmuxagents.agents.capabilities import VersionQuestion  # noqa: PLC0415  (no wrapper asks)
+        from tmuxagents.agents import capabilities  # noqa: PLC0415  (no wrapper asks)
 
-        return VersionQuestion(self.capabilities().oldest)
+        return capabilities.Questions(self.capabilities().oldest)
 
     def live(self) -> LiveAgent | None:
         """Return how it runs live; None: it cannot."""

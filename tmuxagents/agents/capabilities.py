@@ -1,4 +1,4 @@
-"""What an agent is known for, as data: what it can do, its own agent files, its version. Pure.
+"""What an agent is known for, as data: what it can do, its own agent files, what it is asked. Pure.
 
 What it cannot do is refused before a run is made (launch/demands).
 """
@@ -127,32 +127,32 @@ USUAL_FILES = AgentFiles(
 )
 
 
-# --- its version ---
+# --- what it is asked about itself ---
 
 _RELEASE = r"(?<![\w.])v?(\d{1,6}(?:\.\d{1,6}){1,2}(?:[-+][0-9A-Za-z.+-]{1,40})?)(?!\w|\.\w)"
-_LONGEST = 512
+LONGEST = 512  # of a version, and of the text before it
 
 
-class VersionQuestion:
-    """The one question to an agent that lists no models: which version it is."""
+class Questions:
+    """What an installed agent is asked, and the parsers of its answers: of most, the version alone."""
 
-    SETTINGS = FOLDER_SETTINGS = ""  # nothing is read of its own settings
-    FILES: tuple[str, ...] = ()
-    QUIET: dict[str, str] = {}  # noqa: RUF012  (a constant)
-    MODELS: tuple[str, ...] = ()  # it cannot be asked for its models
+    SETTINGS = FOLDER_SETTINGS = ""  # its own settings, in its folder and in a working directory
+    FILES: Sequence[str] = ()  # in its folder; a change of one makes the answers outdated
+    QUIET: Mapping[str, str] = {}  # environment variables for the questions
+    MODELS: Sequence[str] = ()  # arguments, with a REQUEST on stdin; none: it cannot be asked
     REQUEST = b""
-    LISTING: tuple[str, ...] = ()
+    LISTING: Sequence[str] = ()  # the older way to ask for models
 
     def __init__(self, oldest: str | None) -> None:
-        self.OLDEST = _figures(oldest or "0")
+        self.OLDEST = _figures(oldest or "0")  # the oldest version that is known to work
         # A command of the user's has none: it is not called without need.
-        self.VERSION: tuple[str, ...] = ("--version",) if oldest else ()
+        self.VERSION: Sequence[str] = ("--version",) if oldest else ()
 
     def version(self, text: bytes) -> str | None:
         """Return the version in an answer."""
         import re  # noqa: PLC0415  (4 ms, too much for a wrapper)
 
-        found = re.search(_RELEASE, text[:_LONGEST].decode("utf-8", "replace"))
+        found = re.search(_RELEASE, text[:LONGEST].decode("utf-8", "replace"))
         return found[1] if found else None
 
     def is_old(self, release: str) -> bool:
@@ -160,15 +160,15 @@ class VersionQuestion:
         return _figures(release) < self.OLDEST
 
     def own_model(self, _settings: bytes, _of_folder: bytes) -> str | None:
-        """Return None: its settings are not read."""
+        """Return the model that it uses if none is named, by the user's settings and a folder's."""
         return None
 
     def models(self, _line: bytes) -> list[dict[str, Any]] | None:
-        """Return None: it lists none."""
+        """Return the models of an answer; None for any other line."""
         return None
 
     def listing(self, _text: bytes) -> list[dict[str, Any]] | None:
-        """Return None, as above."""
+        """Return the models of a listing; None for any other text."""
         return None
 
 

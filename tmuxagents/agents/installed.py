@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from tmuxagents.agents.base import Agent, Questions
+    from tmuxagents.agents.base import Agent
+    from tmuxagents.agents.capabilities import Questions
     from tmuxagents.settings.keys import Settings
 
 MEMORY = "agents.json"
@@ -171,7 +172,7 @@ def _ask(agent: Agent, words: list[str], environment: Mapping[str, str], agent_d
     surroundings = environments.of_child(environment, run_id=mark, agent=own)
     since = process.myself().start_time
 
-    def question(arguments: tuple[str, ...], limit_s: float, **more: Any) -> Question:
+    def question(arguments: Sequence[str], limit_s: float, **more: Any) -> Question:
         return Question([*words, *arguments], surroundings, limit_s=limit_s, **more)
 
     def enough(line: bytes) -> bool:

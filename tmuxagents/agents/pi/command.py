@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from tmuxagents.agents.base import ChildSession, LiveAgent, Questions
-    from tmuxagents.agents.capabilities import Capabilities
+    from tmuxagents.agents.base import ChildSession, LiveAgent
+    from tmuxagents.agents.capabilities import Capabilities, Questions
     from tmuxagents.records import Plan
 
 # Shipped beside this file: it marks a child's requests if an agent launched the run with a Copilot model.
@@ -59,7 +59,7 @@ class Pi(Agent):
         """Return the questions to an installed pi about itself."""
         from tmuxagents.agents.pi import questions  # noqa: PLC0415  (a launcher asks, a wrapper never does)
 
-        return questions
+        return questions.PiQuestions(questions.CAPABILITIES.oldest)
 
     def reader(self, _plan: Plan | None = None, _run_dir: str = "") -> PiReader:
         """Return a reader for one child."""

@@ -27,58 +27,74 @@ CAPABILITIES = can.USUAL.changed(
     cost=can.ESTIMATED,
     oldest="0.87",
 )
-VERSION: tuple[str, ...] = ("--version",)
-# This keeps the order of the configuration; the printed list sorts it.
-MODELS: tuple[str, ...] = ("--mode", "rpc", "--no-session")
-REQUEST = b'{"type":"get_available_models"}\n'
-LISTING: tuple[str, ...] = ("--list-models",)
-SETTINGS, FOLDER_SETTINGS = "settings.json", ".pi/settings.json"
-FILES: tuple[str, ...] = ("models.json", "auth.json", SETTINGS)  # in its folder; its answers depend on them
-QUIET = {"PI_SKIP_VERSION_CHECK": "1"}  # no network: only the installed version matters
-OLDEST: tuple[int, ...] = (0, 87)
 _RELEASE = re.compile(r"(?<![\w.])v?(\d{1,6})\.(\d{1,6})(\.\d{1,6})?([-+][0-9A-Za-z.+-]{1,40})?(?![\w.])")
 _HEADER = ["provider", "model"]
 _NOBODY = "No models available"
-_LONGEST = 512
 _CHOOSING = ("defaultProvider", "defaultModel", "enabledModels")  # the keys by which pi chooses a model
 
 
-def version(text: bytes) -> str | None:
-    """Return the version in an answer."""
-    found = _RELEASE.search(text[:_LONGEST].decode("utf-8", "replace"))
-    return found[0].removeprefix("v") if found else None
+class PiQuestions(can.Questions):
+    """The questions to an installed pi, and the parsers of its answers."""
 
+    # This keeps the order of the configuration; the printed list sorts it.
+    MODELS = ("--mode", "rpc", "--no-session")
+    REQUEST = b'{"type":"get_available_models"}\n'
+    LISTING = ("--list-models",)
+    SETTINGS, FOLDER_SETTINGS = "settings.json", ".pi/settings.json"
+    FILES = ("models.json", "auth.json", SETTINGS)
+    # No network: only the installed version matters.
+    QUIET = {"PI_SKIP_VERSION_CHECK": "1"}  # noqa: RUF012  (a constant)
 
-def is_old(release: str) -> bool:
-    """Say whether a version is older than the oldest supported one."""
-    found = _RELEASE.search(release)
-    return found is None or (int(found[1]), int(found[2])) < OLDEST
+    def version(self, text: bytes) -> str | None:
+        """Return the version in an answer."""
+        found = _RELEASE.search(text[: can.LONGEST].decode("utf-8", "replace"))
+        return found[0].removeprefix("v") if found else None
 
+    def is_old(self, release: str) -> bool:
+        """Say whether a version is older than the oldest supported one."""
+        found = _RELEASE.search(release)
+        return found is None or (int(found[1]), int(found[2])) < self.OLDEST
 
-def models(line: bytes) -> list[dict[str, Any]] | None:
-    """Return the models from a line of the RPC mode, in its order; None for any other line."""
-    try:
-        answer = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(answer, dict) or answer.get("command") != "get_available_models":
-        return None
-    data = answer.get("data")
-    listed = data.get("models") if isinstance(data, dict) and answer.get("success") is True else None
-    if not isinstance(listed, list):
-        return None
-    found = [row for row in map(_model, listed) if row is not None]
-    # An unreadable list is not an empty one.
-    return found if found or not listed else None
+    def models(self, line: bytes) -> list[dict[str, Any]] | None:
+        """Return the models from a line of the RPC mode, in its order; None for any other line."""
+        try:
+            answer = json.loads(line)
+        except (ValueError, RecursionError):
+            return None
+        if not isinstance(answer, dict) or answer.get("command") != "get_available_models":
+            return None
+        data = answer.get("data")
+        listed = data.get("models") if isinstance(data, dict) and answer.get("success") is True else None
+        if not isinstance(listed, list):
+            return None
+        found = [row for row in map(_model, listed) if row is not None]
+        # An unreadable list is not an empty one.
+        return found if found or not listed else None
 
+    def own_model(self, settings: bytes, of_folder: bytes) -> str | None:
+        """Return the model that pi uses if none is named; None where its settings leave that open."""
+        own, theirs = _object(settings), _object(of_folder)
+        if own.get("enabledModels") or any(key in theirs for key in _CHOOSING):
+            return None
+        provider, model = own.get("defaultProvider"), own.get("defaultModel")
+        return f"{provider}/{model}" if _is_id(provider, model) else None
 
-def own_model(settings: bytes, of_folder: bytes) -> str | None:
-    """Return the model that pi uses if none is named; None where its settings leave that open."""
-    own, theirs = _object(settings), _object(of_folder)
-    if own.get("enabledModels") or any(key in theirs for key in _CHOOSING):
-        return None
-    provider, model = own.get("defaultProvider"), own.get("defaultModel")
-    return f"{provider}/{model}" if _is_id(provider, model) else None
+    def listing(self, text: bytes) -> list[dict[str, Any]] | None:
+        """Return the models of the printed list; None if the text is no such list, or no line is readable."""
+        lines = text.decode("utf-8", "replace").splitlines()
+        if any(line.startswith(_NOBODY) for line in lines):
+            return []
+        rows = [line.split() for line in lines if line.strip()]
+        starts = [number for number, cells in enumerate(rows) if cells[:2] == _HEADER]
+        if not starts:
+            return None
+        columns, below, found = rows[starts[0]], rows[starts[0] + 1 :], []
+        for cells in below:
+            if len(cells) == len(columns) and _is_id(*cells[:2]):
+                said = dict(zip(columns, cells, strict=True))
+                facts = {"reasoning": _yes(said.get("thinking")), "images": _yes(said.get("images"))}
+                found.append(described(f"{cells[0]}/{cells[1]}", facts))
+        return found if found or not below else None
 
 
 def _object(text: bytes) -> dict[str, Any]:
@@ -87,24 +103,6 @@ def _object(text: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return raw if isinstance(raw, dict) else {}
-
-
-def listing(text: bytes) -> list[dict[str, Any]] | None:
-    """Return the models of the printed list; None if the text is no such list, or no line is readable."""
-    lines = text.decode("utf-8", "replace").splitlines()
-    if any(line.startswith(_NOBODY) for line in lines):
-        return []
-    rows = [line.split() for line in lines if line.strip()]
-    starts = [number for number, cells in enumerate(rows) if cells[:2] == _HEADER]
-    if not starts:
-        return None
-    columns, below, found = rows[starts[0]], rows[starts[0] + 1 :], []
-    for cells in below:
-        if len(cells) == len(columns) and _is_id(*cells[:2]):
-            said = dict(zip(columns, cells, strict=True))
-            facts = {"reasoning": _yes(said.get("thinking")), "images": _yes(said.get("images"))}
-            found.append(described(f"{cells[0]}/{cells[1]}", facts))
-    return found if found or not below else None
 
 
 def _yes(word: str | None) -> bool | None:
@@ -116,7 +114,7 @@ def _model(raw: Any) -> dict[str, Any] | None:
         return None
     name, kinds = raw.get("name"), raw.get("input")
     facts = {
-        "name": name[:_LONGEST] if isinstance(name, str) and name else None,
+        "name": name[: can.LONGEST] if isinstance(name, str) and name else None,
         "contextWindow": _size(raw.get("contextWindow")),
         "maxTokens": _size(raw.get("maxTokens")),
         "reasoning": raw["reasoning"] if isinstance(raw.get("reasoning"), bool) else None,
@@ -128,7 +126,9 @@ def _model(raw: Any) -> dict[str, Any] | None:
 def _is_id(provider: Any, model: Any) -> bool:
     """Say whether two values can be the names of a provider and a model: printable, not too long."""
     words = (provider, model)
-    return all(isinstance(word, str) and 0 < len(word) <= _LONGEST and word.isprintable() for word in words)
+    return all(
+        isinstance(word, str) and 0 < len(word) <= can.LONGEST and word.isprintable() for word in words
+    )
 
 
 def _size(raw: Any) -> int | None:
