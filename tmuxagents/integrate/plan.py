@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from typing import NamedTuple
 
 from tmuxagents.integrate.own_text import BROKEN, CHANGED, DONE, FOREIGN, TAKEN
@@ -119,7 +120,8 @@ def diff(changes: Iterable[Change]) -> Iterator[str]:
         texts = (change.before, change.after)
         if change.where == FILE:
             old, new = (change.path if text is not None else "/dev/null" for text in texts)
-            before, after = (_lines(text or "") for text in texts)
+            # A last line without its end differs from the same line with it.
+            before, after = (re.findall("[^\\n]*\\n|[^\\n]+", text or "") for text in texts)
             for line in difflib.unified_diff(before, after, old, new):
                 yield line.removesuffix("\n")
                 if not line.endswith("\n"):
@@ -133,12 +135,6 @@ def diff(changes: Iterable[Change]) -> Iterator[str]:
                 if text is not None
             )
         last = change.path
-
-
-def _lines(text: str) -> list[str]:
-    """Return lines with their ends: a last line without one differs from the same line with it."""
-    *lines, last = text.split("\n")
-    return [*(f"{line}\n" for line in lines), *([last] if last else [])]
 
 
 def said(change: Change) -> str:

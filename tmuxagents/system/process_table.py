@@ -216,22 +216,16 @@ def _listens(pid: int) -> bool:
         lines = _asked(read, f"/proc/{pid}/net/unix").split(b"\n")[1:]
         columns = [line.split() for line in lines]
         listening = {c[6] for c in columns if len(c) > 6 and c[3] == _LISTENING}  # noqa: PLR2004  (proc(5))
-        folder = f"/proc/{pid}/fd"
-        return any(_socket(f"{folder}/{name}") in listening for name in _asked(os.listdir, folder))
+        for name in _asked(os.listdir, f"/proc/{pid}/fd"):
+            with ignoring(OSError):
+                target = os.readlink(f"/proc/{pid}/fd/{name}")
+                if target.startswith("socket:[") and target[8:-1].encode() in listening:
+                    return True
     except PermissionError:
         return True
     except OSError as error:
         unless_gone(error)
-        return False
-
-
-def _socket(path: str) -> bytes | None:
-    """Return the inode of the socket behind a descriptor."""
-    try:
-        target = os.readlink(path)
-    except OSError:
-        return None
-    return target[8:-1].encode() if target.startswith("socket:[") else None
+    return False
 
 
 # --- memory -----------------------------------------------------------------------------------------------

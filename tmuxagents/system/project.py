@@ -69,7 +69,12 @@ def link(project: str, run_dir: str) -> bool:
     if folder is None:
         return False
     try:
-        _ignore_all(folder)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        with (
+            ignoring(FileExistsError),
+            open(os.open(".gitignore", flags, 0o644, dir_fd=folder), "wb") as file,
+        ):
+            file.write(b"*\n")
         os.symlink(run_dir, os.path.basename(run_dir), dir_fd=folder)
     except OSError:
         return False
@@ -133,15 +138,3 @@ def _links_folder(project: str, *, making: bool = False) -> int | None:
         finally:
             os.close(above)
     return folder
-
-
-def _ignore_all(folder: int) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    try:
-        handle = os.open(".gitignore", flags, 0o644, dir_fd=folder)
-    except FileExistsError:
-        return
-    try:
-        os.write(handle, b"*\n")
-    finally:
-        os.close(handle)
