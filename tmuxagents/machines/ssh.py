@@ -172,24 +172,7 @@ def run_line(  # noqa: PLR0913  (as above)
     `greeting`: what it prints before it gets the input. `asked` of Unreachable and CutOff says whether
     it did.
     """
-    words = [*prefix(host, environment=environment), line]
-    try:
-        client = subprocess.Popen(
-            words,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            cwd="/",
-            env=dict(environment),
-            start_new_session=True,  # Ctrl-C here is no reason to cut a connection that others use
-        )
-    except FileNotFoundError as error:
-        message = "There is no ssh on PATH."
-        raise Unusable(message, kind="ssh-missing", hint="install it: apt install openssh-client") from error
-    except OSError as error:
-        message = f"ssh cannot be started: {error.strerror}."
-        raise Unusable(message, kind="ssh-missing", hint="what is used up? ulimit -a") from error
+    client = _start([*prefix(host, environment=environment), line], environment)
     talk = _Talk(host, client, input, greeting)
     try:
         out, err = talk.carry_out(time.monotonic() + timeout)
@@ -212,6 +195,26 @@ def run_line(  # noqa: PLR0913  (as above)
             refused.asked = talk.asked
         raise refused
     return FarAnswer(client.returncode, out, said)
+
+
+def _start(words: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            cwd="/",
+            env=dict(environment),
+            start_new_session=True,  # Ctrl-C here is no reason to cut a connection that others use
+        )
+    except FileNotFoundError as error:
+        message = "There is no ssh on PATH."
+        raise Unusable(message, kind="ssh-missing", hint="install it: apt install openssh-client") from error
+    except OSError as error:
+        message = f"ssh cannot be started: {error.strerror}."
+        raise Unusable(message, kind="ssh-missing", hint="what is used up? ulimit -a") from error
 
 
 class _Talk:
