@@ -10,7 +10,7 @@ from itertools import chain
 import click
 
 from tmuxagents import __version__
-from tmuxagents.cli import EVERYDAY, HIDDEN, PROGRAMS, SET_UP, VERBS, boundary, meant, printing
+from tmuxagents.cli import EVERYDAY, HIDDEN, PROGRAMS, SET_UP, VERBS, boundary, meant, printing, quick
 from tmuxagents.errors import BadRequest
 from tmuxagents.text import safe
 
@@ -54,7 +54,7 @@ def socket() -> str | None:
 
 def completing() -> bool:
     """Say whether a shell asks for completions."""
-    return "_TMUXAGENTS_COMPLETE" in os.environ
+    return quick.COMPLETION in os.environ
 
 
 class Verbs(click.Group):

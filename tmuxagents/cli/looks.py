@@ -159,7 +159,7 @@ def statusline(*, everywhere: bool, as_json: bool) -> int:
     return 0
 
 
-# --- printed ----------------------------------------------------------------------------------------------
+# --- printed ---
 
 
 def _print(  # noqa: PLR0913  (what is printed, and how)
@@ -237,7 +237,7 @@ def _changes(told: tuple[Snapshot, bool], *, as_json: bool) -> int:
     return 0
 
 
-# --- waited for -------------------------------------------------------------------------------------------
+# --- waited for ---
 
 
 def _wait(

@@ -63,12 +63,12 @@ _VERBS = {
 }
 _WITHOUT_RUNS = ("statusline", "_follow")
 _MOST_DIGITS = 9
-_COMPLETION = "_TMUXAGENTS_COMPLETE"  # click's: a shell asks for completions
+COMPLETION = "_TMUXAGENTS_COMPLETE"  # click's: a shell asks for completions
 
 
 def answer(arguments: Sequence[str]) -> int | None:
     """Carry out a plain command line; return the exit code, or None if it is not plain."""
-    options = read(arguments) if _COMPLETION not in os.environ else None
+    options = read(arguments) if COMPLETION not in os.environ else None
     if options is None:
         return None
     try:

@@ -79,7 +79,7 @@ def _row(one: Mapping[str, Any]) -> Sequence[str]:
     )
 
 
-# --- models -----------------------------------------------------------------------------------------------
+# --- models ---
 
 
 @click.command("models", epilog="Example: tmuxagents models --json")

@@ -167,7 +167,7 @@ def terminal() -> str | None:
         return None
 
 
-# --- which run --------------------------------------------------------------------------------------------
+# --- which run ---
 
 
 def _which(caller: Caller, *, may_ask: bool) -> str | None:
@@ -188,7 +188,7 @@ def _which(caller: Caller, *, may_ask: bool) -> str | None:
     return None if run_id is None else f"{caller.runs}/{run_id}"
 
 
-# --- read -------------------------------------------------------------------------------------------------
+# --- read ---
 
 
 def _page(run: RunView, caller: Caller) -> None:

@@ -11,7 +11,7 @@ import os
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from tmuxagents.cli import group, printing
+from tmuxagents.cli import group, printing, quick
 from tmuxagents.errors import BadRequest, TmuxAgentsError
 from tmuxagents.records import ENDED
 from tmuxagents.system import shipped
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     Offer = Callable[[click.Context, str], list[CompletionItem]]
 
-VARIABLE = "_TMUXAGENTS_COMPLETE"  # click's: a shell asks for completions
 _SHELLS = ("bash", "zsh", "fish")
 _MOST = 50
 _LONGEST = 60
@@ -93,23 +92,23 @@ def _script(shell: str, root: click.Command) -> bytes:
     if made is None:  # click has all three
         raise click.UsageError(f"there is no completion for {shell}")
     # Not source(): for bash it starts a bash, to complain about old ones.
-    script = made(root, {}, "tmuxagents", VARIABLE)
+    script = made(root, {}, "tmuxagents", quick.COMPLETION)
     return (script.source_template % script.source_vars()).encode() + b"\n"
 
 
-# --- answered ---------------------------------------------------------------------------------------------
+# --- answered ---
 
 
 def answer(root: click.Command) -> int:
     """Answer a shell that asks for completions; return the exit code."""
-    shell, _, wanted = os.environ[VARIABLE].partition("_")
+    shell, _, wanted = os.environ[quick.COMPLETION].partition("_")
     made = get_completion_class(shell) if shell in _SHELLS else None
     if made is None or wanted not in ("complete", "source"):
         return 1
     if wanted == "source":
         printing.write(_script(shell, root))
         return 0
-    asked = made(root, {}, "tmuxagents", VARIABLE)
+    asked = made(root, {}, "tmuxagents", quick.COMPLETION)
     try:
         words, incomplete = asked.get_completion_args()
         offered = _safe(asked.get_completions(words, incomplete), incomplete)
@@ -134,7 +133,7 @@ def _safe(offered: Iterable[CompletionItem], incomplete: str) -> list[Completion
     ]
 
 
-# --- offered ----------------------------------------------------------------------------------------------
+# --- offered ---
 
 
 def runs(context: click.Context, incomplete: str) -> list[CompletionItem]:

@@ -25,53 +25,6 @@ _UNINSTALL = click.option(
 _DRY_RUN = click.option("--dry-run", is_flag=True, help="Print what would be changed, and change nothing.")
 
 
-def _verb(target: str) -> click.Command:
-    name = parents.NAMES[target]
-
-    @click.command(target, epilog=_EPILOG.format(target))
-    @click.option(
-        "--project", "in_project", is_flag=True, help="In the files of this project, for all in it."
-    )
-    @click.option("--no-tools", is_flag=True, help="Only the skill; the tools cost context in each request.")
-    @_UNINSTALL
-    @_DRY_RUN
-    @values.JSON
-    def verb(*, in_project: bool, no_tools: bool, uninstall: bool, dry_run: bool, as_json: bool) -> None:
-        project = lookup.here().project if in_project else None
-        where = parents.place(target, os.environ, project)
-        found = parents.plan(where, uninstall=uninstall, with_tools=not no_tools)
-        if not dry_run:
-            parents.carry_out(found, where)
-        is_there = process.find_program(target, os.environ.get("PATH", "")) is not None
-        if not (uninstall or found.warnings or is_there):  # its entries wait for it
-            missing = f"{name} is not installed: there is no {target} on PATH; this counts once it is"
-            found.warnings.append(missing)
-        tell(found, dry_run=dry_run, as_json=as_json)
-
-    verb.help = f"Let {name} delegate: the tools over MCP, and a skill that teaches the command line."
-    return verb
-
-
-COMMANDS = [_verb(target) for target in parents.NAMES]
-
-
-@click.command("pi", epilog="Example: tmuxagents integrate pi --dry-run")
-@click.option(
-    "--no-tools",
-    is_flag=True,
-    help="Footer, notices, commands and skill only; the tools cost context in each request.",
-)
-@_UNINSTALL
-@_DRY_RUN
-@values.JSON
-def pi_verb(*, no_tools: bool, uninstall: bool, dry_run: bool, as_json: bool) -> None:
-    """Let pi delegate: the tools, a footer, notices, /agents, /profile, and a skill."""
-    found = pi.plan(os.environ, uninstall=uninstall, with_tools=not no_tools)
-    if not dry_run:
-        pi.carry_out(found)
-    tell(found, dry_run=dry_run, as_json=as_json)
-
-
 @click.group(epilog="Example: tmuxagents integrate tmux --dry-run")
 def integrate() -> None:
     """Show the runs where you work, and let parents delegate; --uninstall takes each of them out again."""
@@ -109,8 +62,53 @@ def wanted_tmux(keys: str | None, *, uninstall: bool) -> tmux.WantedTmux:
     return tmux.WantedTmux(uninstall=uninstall, key=keys, program=path if is_path else "tmuxagents")
 
 
-for parent in (pi_verb, *COMMANDS):
-    integrate.add_command(parent)
+@integrate.command("pi", epilog="Example: tmuxagents integrate pi --dry-run")
+@click.option(
+    "--no-tools",
+    is_flag=True,
+    help="Footer, notices, commands and skill only; the tools cost context in each request.",
+)
+@_UNINSTALL
+@_DRY_RUN
+@values.JSON
+def pi_verb(*, no_tools: bool, uninstall: bool, dry_run: bool, as_json: bool) -> None:
+    """Let pi delegate: the tools, a footer, notices, /agents, /profile, and a skill."""
+    found = pi.plan(os.environ, uninstall=uninstall, with_tools=not no_tools)
+    if not dry_run:
+        pi.carry_out(found)
+    tell(found, dry_run=dry_run, as_json=as_json)
+
+
+def _parent_verb(target: str) -> click.Command:
+    """Return the verb of a parent that is not pi."""
+    name = parents.NAMES[target]
+
+    @click.command(target, epilog=_EPILOG.format(target))
+    @click.option(
+        "--project", "in_project", is_flag=True, help="In the files of this project, for all in it."
+    )
+    @click.option("--no-tools", is_flag=True, help="Only the skill; the tools cost context in each request.")
+    @_UNINSTALL
+    @_DRY_RUN
+    @values.JSON
+    def verb(*, in_project: bool, no_tools: bool, uninstall: bool, dry_run: bool, as_json: bool) -> None:
+        project = lookup.here().project if in_project else None
+        where = parents.place(target, os.environ, project)
+        found = parents.plan(where, uninstall=uninstall, with_tools=not no_tools)
+        if not dry_run:
+            parents.carry_out(found, where)
+        is_there = process.find_program(target, os.environ.get("PATH", "")) is not None
+        if not (uninstall or found.warnings or is_there):  # its entries wait for it
+            missing = f"{name} is not installed: there is no {target} on PATH; this counts once it is"
+            found.warnings.append(missing)
+        tell(found, dry_run=dry_run, as_json=as_json)
+
+    verb.help = f"Let {name} delegate: the tools over MCP, and a skill that teaches the command line."
+    return verb
+
+
+for _target in parents.NAMES:
+    integrate.add_command(_parent_verb(_target))
 
 
 def tell(found: Integration, *, dry_run: bool, as_json: bool) -> None:

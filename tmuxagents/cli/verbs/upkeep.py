@@ -55,7 +55,7 @@ def prune_verb(*, runs: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
     printing.lines(map(safe.line, [*lines, prune_rules.total(pruned.removed, dry_run=dry_run)]))
 
 
-# --- settings ---------------------------------------------------------------------------------------------
+# --- settings ---
 
 _WIDE = 10_000  # columns: a path is cut on a terminal alone
 _PROJECT = click.option(
