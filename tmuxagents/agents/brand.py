@@ -81,7 +81,7 @@ class LineReader(Reader):
             if known in self.calls:
                 return []
             raw_json.remember(self.calls, known, (name, now))
-        return [events.tool_call(known, name, args if isinstance(args, dict) else {})]
+        return [events.tool_call(known, name, raw_json.table(args))]
 
     def result(self, call_id: Any, text: str, now: float, *, failed: bool, tool: Any = None) -> list[Event]:
         """Report the end of a tool call; one that was never reported, or is over, is ignored."""

@@ -102,8 +102,7 @@ def tool_name(call: str, update: Mapping[str, Any], quirks: Quirks) -> str | Non
 
 def as_ours(name: str | None, known: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
     """Return name and arguments of a call; in our own words, where its kind says what it does."""
-    raw, kind = known.get("rawInput"), known.get("kind")
-    args: dict[str, Any] = raw if isinstance(raw, dict) else {}
+    args, kind = raw_json.table(known.get("rawInput")), known.get("kind")
     diff = next((one for one in raw_json.blocks(known.get("content")) if one.get("type") == "diff"), {})
     place = next(iter(raw_json.blocks(known.get("locations"))), {})
     path = diff.get("path") or place.get("path") or _first(args, _PATHS)
@@ -152,7 +151,7 @@ def decides(level: str | None, kind: str | None) -> bool | None:
 
 def words_of(error: Any) -> str:
     """Return the words of an error: the provider's, where they are there."""
-    known = error if isinstance(error, dict) else {}
+    known = raw_json.table(error)
     message = raw_json.sentence(known.get("message")) or "The agent reported an error."
     details = raw_json.sentence(_inner(known, "data").get("details"))
     return details or inner_message(message) or message.removeprefix("Internal error: ")

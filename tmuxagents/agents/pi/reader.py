@@ -154,7 +154,7 @@ class PiReader(Reader):
         call_id, tool, args = block.get("id"), block.get("name"), block.get("arguments")
         if raw_json.key(call_id):
             return self._call(call_id, tool, args, None)
-        told = events.tool_call(None, raw_json.word(tool) or "tool", args if isinstance(args, dict) else {})
+        told = events.tool_call(None, raw_json.word(tool) or "tool", raw_json.table(args))
         self._nameless.tell(told.fields["toolName"], told.fields["args"])
         return [told]
 
@@ -170,9 +170,7 @@ class PiReader(Reader):
             self._answered.pop(known, None)
             if not first:
                 return []
-        return [
-            events.tool_call(known, raw_json.word(tool) or "tool", args if isinstance(args, dict) else {})
-        ]
+        return [events.tool_call(known, raw_json.word(tool) or "tool", raw_json.table(args))]
 
     def _tool_started(self, raw: dict[str, Any], now: float) -> Reading:
         again, self.settled = self.settled, False

@@ -16,6 +16,7 @@ import time
 if __name__ == "__main__":
     sys.path.append(__file__.rpartition("/tmuxagents/")[0])
 
+from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.brand import hook_command
 from tmuxagents.agents.envelope import ALLOW
 from tmuxagents.agents.hooks.bridge import GrowingFile, HookBridge, main
@@ -52,8 +53,7 @@ class QwenBridge(HookBridge):
         """Return the command line with both files; the settings are in a variable."""
         self.works = False
         own = _defaults()
-        hooks = own.get("hooks")
-        listed = hooks if isinstance(hooks, dict) else {}
+        listed = raw_json.table(own.get("hooks"))
         one = [{"hooks": [{"type": "command", "command": hook_command()}]}]
         ours = {
             name: [*listed.get(name, ()), *one] for name in (*_ENDS, _BEGINS, _IDLE, _LEFT, _PROMPTED, _TOOL)
@@ -132,7 +132,7 @@ def _defaults() -> dict[str, Any]:
         found = jsonline.decode(text.decode("utf-8", "replace")) if text else {}
     except ValueError:
         raise SystemExit(f"{path} is no plain JSON, so Qwen Code cannot run live here.") from None
-    return found if isinstance(found, dict) else {}
+    return raw_json.table(found)
 
 
 if __name__ == "__main__":
