@@ -34,9 +34,9 @@ def _main() -> None:
     if home and not home.startswith("/"):  # our processes have other working directories
         os.environ["TMUXAGENTS_HOME"] = os.path.abspath(home)
     if "TMUXAGENTS_FAULT" in os.environ:  # a test wants things to fail
-        from tmuxagents.system import faults  # noqa: PLC0415  (for tests only)
+        from tmuxagents.system import fault_injection  # noqa: PLC0415  (for tests only)
 
-        faults.install(os.environ)
+        fault_injection.install(os.environ)
     if len(sys.argv) == _WITH_RUN_DIR and sys.argv[1] == "_wrap" and not sys.argv[2].startswith("-"):
         from tmuxagents.wrapper import become_wrapper  # noqa: PLC0415  (for one verb only)
 

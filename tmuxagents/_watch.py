@@ -17,9 +17,9 @@ if _ROOT not in sys.path:
     sys.path.append(_ROOT)
 
 if "TMUXAGENTS_FAULT" in os.environ:  # a test wants things to fail
-    from tmuxagents.system import faults
+    from tmuxagents.system import fault_injection
 
-    faults.install(os.environ)
+    fault_injection.install(os.environ)
 
 from tmuxagents.watcher.run import main  # noqa: E402
 

@@ -10,9 +10,9 @@ import sys
 sys.path.append(__file__.rpartition("/tmuxagents/")[0])
 
 if "TMUXAGENTS_FAULT" in os.environ:  # a test wants things to fail
-    from tmuxagents.system import faults
+    from tmuxagents.system import fault_injection
 
-    faults.install(os.environ)
+    fault_injection.install(os.environ)
 
 from tmuxagents.wrapper.run import main
 

@@ -8,7 +8,7 @@ import pytest
 
 from tmuxagents.runs import words
 from tmuxagents.runs.words import SnapshotRow
-from tmuxagents.status import ends
+from tmuxagents.status import ending_text
 
 ID = "01a1ee15069b4c1f"
 
@@ -59,7 +59,7 @@ def run(status: str, reason: str | None = None, message: str | None = None, **ch
 def test_the_line_before_a_text_says_that_it_is_no_answer(
     shown: dict[str, Any], text: str | None, said: str | None
 ) -> None:
-    assert ends.warning(shown, text) == said
+    assert ending_text.warning(shown, text) == said
 
 
 @pytest.mark.parametrize(
@@ -80,11 +80,11 @@ def test_the_line_before_a_text_says_that_it_is_no_answer(
     ],
 )
 def test_a_block_has_the_ending_and_the_text(shown: dict[str, Any], text: str | None, said: str) -> None:
-    assert ends.block(2, shown, text, None) == said
+    assert ending_text.block(2, shown, text, None) == said
 
 
 def test_blocks_are_numbered_and_apart() -> None:
-    found = ends.blocks([(run("completed"), "One."), (run("queued"), None)], 100)
+    found = ending_text.blocks([(run("completed"), "One."), (run("queued"), None)], 100)
     assert found == f"[1] scout: completed (run {ID})\n\nOne.\n\n[2] scout: queued (run {ID})"
 
 
@@ -103,17 +103,17 @@ def test_a_quiet_run_says_since_when(activity: str | None, quiet_s: float, said:
 
 
 def test_a_run_that_works_says_what_it_is_doing() -> None:
-    assert ends.ending(run("running", doing="npm test · quiet 45s")) == "running: npm test · quiet 45s"
-    assert ends.ending(run("running", activity="npm\ntest")) == "running: npm test"
+    assert ending_text.ending(run("running", doing="npm test · quiet 45s")) == "running: npm test · quiet 45s"
+    assert ending_text.ending(run("running", activity="npm\ntest")) == "running: npm test"
 
 
 def test_a_long_text_keeps_head_and_tail_and_names_the_command_that_prints_it() -> None:
-    said = ends.cut("head" + "x" * 5000 + "tail", ID, 400)
+    said = ending_text.cut("head" + "x" * 5000 + "tail", ID, 400)
     assert said.startswith("headx")
     assert said.endswith("xtail")
     assert f"[... 4608 bytes left out; tmuxagents output {ID} prints all ...]" in said
     assert len(said) < 500
-    assert ends.cut("x" * 400, ID, 400) == "x" * 400
+    assert ending_text.cut("x" * 400, ID, 400) == "x" * 400
 
 
 @pytest.mark.parametrize(

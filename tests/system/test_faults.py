@@ -17,7 +17,7 @@ from tests.apart import Apart, apart
 from tmuxagents.runs import directory, leftovers
 from tmuxagents.runs.leftovers import Whose
 from tmuxagents.runs.logs import Appender
-from tmuxagents.system import faults, process
+from tmuxagents.system import fault_injection, process
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,8 +31,12 @@ def under(spec: str, act: Callable[[], object], log: Path | None = None) -> obje
     """Carry out an act in a process of its own, under a fault."""
 
     def faulty() -> object:
-        environment = {faults.VARIABLE: spec, **({faults.LOG: str(log)} if log else {}), "KEPT": "1"}
-        faults.install(environment)
+        environment = {
+            fault_injection.VARIABLE: spec,
+            **({fault_injection.LOG: str(log)} if log else {}),
+            "KEPT": "1",
+        }
+        fault_injection.install(environment)
         assert environment == {"KEPT": "1"}
         return act()
 
@@ -73,7 +77,7 @@ def test_several_faults_come_together() -> None:
 
 def test_it_kills_as_kill_9_does(tmp_path: Path) -> None:
     def act() -> None:
-        faults.install({faults.VARIABLE: "mkdir:2:KILL"})
+        fault_injection.install({fault_injection.VARIABLE: "mkdir:2:KILL"})
         os.mkdir(tmp_path / "a")
         os.mkdir(tmp_path / "b")
 
@@ -96,7 +100,7 @@ def test_the_clock_jumps_and_comes_back() -> None:
     "spec", ["nonsense", "write", "write:0:EIO", "write:x:EIO", "write:1:EWHAT", "clock:1:x"]
 )
 def test_what_is_no_fault_is_refused_in_one_sentence(tmp_path: Path, spec: str) -> None:
-    environment = {faults.VARIABLE: spec, "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    environment = {fault_injection.VARIABLE: spec, "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
     done = subprocess.run([COMMAND, "poll"], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert (

@@ -19,7 +19,7 @@ from tests.torture.faults import Fault
 from tests.torture.fleet import NotProvoked
 from tmuxagents.runs import directory
 from tmuxagents.runs.conclude import NEVER_OPENED, conclude
-from tmuxagents.system import faults, watcher_lock
+from tmuxagents.system import fault_injection, watcher_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,7 +89,7 @@ def sweep(folder: Path, operation: str, effect: str, numbers: tuple[int, ...] = 
 
 def _one(run: Run, name: str, spec: str, log: str) -> list[str]:
     """Carry out one run under a fault; hold what it left against what its child has done."""
-    run.start({faults.VARIABLE: spec, faults.LOG: log})
+    run.start({fault_injection.VARIABLE: spec, fault_injection.LOG: log})
     assert run.wrapper is not None
     planned = SCRIPTS[name][1]
     if name == "stopped":
@@ -107,7 +107,7 @@ def _one(run: Run, name: str, spec: str, log: str) -> list[str]:
         return ["nobody may conclude it"]
     ending = (result["status"], result["reason"])
     wrong = []
-    killed = spec.endswith(faults.KILL)
+    killed = spec.endswith(fault_injection.KILL)
     # A child that ran to its end is recorded so, unless its wrapper was killed or could not go on.
     allowed = {planned, LOST, ("failed", "unfinished")} if begun else {NEVER, NOT_SPAWNED}
     if killed:
@@ -140,7 +140,7 @@ def watcher_with(*specs: str) -> Callable[[Fleet], None]:
         fleet.kill_watcher()
         state = str(fleet.home.state)
         environment = watcher_lock.surroundings(state, fleet.home.environment)
-        variables = {faults.VARIABLE: ",".join(specs), faults.LOG: str(log)}
+        variables = {fault_injection.VARIABLE: ",".join(specs), fault_injection.LOG: str(log)}
         with subprocess.Popen(watcher_lock.argv(state), env=environment | variables) as watcher:
             eventually(lambda: watcher.poll() is not None or fleet.home.watcher() is not None)
             fleet.open("a")
@@ -169,15 +169,17 @@ def commands_with(fleet: Fleet) -> None:
     for operation, effect in ERRORS.items():
         for number in (1, 2, 3, 5, 8, 13, 21, 34, 55, 89):
             log = fleet.home.folder / f"{operation}-{number}.log"
-            variables = {faults.VARIABLE: f"{operation}:{number}:{effect}", faults.LOG: str(log)}
+            variables = {
+                fault_injection.VARIABLE: f"{operation}:{number}:{effect}",
+                fault_injection.LOG: str(log),
+            }
             for arguments in (("poll", "-A", "-a", "--json"), ("output", fleet.members[0].run_id)):
                 done = fleet.command(*arguments, **variables)
                 came += log.exists()
                 if "Traceback" in done.stderr or done.returncode not in (0, 3, 4):
                     words = (done.stdout + done.stderr)[-200:]
-                    fleet.wrong.append(
-                        f"{arguments[0]} with {variables[faults.VARIABLE]}: {done.returncode} {words}"
-                    )
+                    fault = variables[fault_injection.VARIABLE]
+                    fleet.wrong.append(f"{arguments[0]} with {fault}: {done.returncode} {words}")
     if not came:
         raise NotProvoked("no command has made such a call")
     fleet.well()
@@ -186,32 +188,37 @@ def commands_with(fleet: Fleet) -> None:
 def clocks_with(fleet: Fleet) -> None:
     """Ask with a clock that jumps, while wrappers and watcher have one, too."""
     for shift in ("-86400", "86400", "-1700000000"):
-        done = fleet.command("poll", "-A", "-a", "--json", **{faults.VARIABLE: f"{faults.CLOCK}:1:{shift}"})
+        done = fleet.command(
+            "poll", "-A", "-a", "--json", **{fault_injection.VARIABLE: f"{fault_injection.CLOCK}:1:{shift}"}
+        )
         if done.returncode != 0:
             fleet.wrong.append(f"poll with a clock that is {shift} s off: {done.returncode} {done.stderr}")
             continue
         told = {run["runId"]: (run["status"], run["reason"]) for run in json.loads(done.stdout)["runs"]}
         if any(told[member.run_id] not in member.stands for member in fleet.members):
             fleet.wrong.append(f"poll with a clock that is {shift} s off: {told}")
-    watcher_with(f"{faults.CLOCK}:9:-86400")(fleet)
+    watcher_with(f"{fault_injection.CLOCK}:9:-86400")(fleet)
 
 
 def launches_with(fleet: Fleet) -> None:
     """Let a launch fail at each of its calls: it says that it launched and did, or it has started nothing."""
     came = number_of = 0
     errors = {name: effect for name, effect in ERRORS.items() if name not in _TOLD_BY}
-    for operation, effect in [*errors.items(), *((name, faults.KILL) for name in _DEADLY)]:
+    for operation, effect in [*errors.items(), *((name, fault_injection.KILL) for name in _DEADLY)]:
         for number in (2, 5, 11, 23):
             number_of += 1
             log = fleet.home.folder / f"launch-{number_of}.log"
-            variables = {faults.VARIABLE: f"{operation}:{number}:{effect}", faults.LOG: str(log)}
+            variables = {
+                fault_injection.VARIABLE: f"{operation}:{number}:{effect}",
+                fault_injection.LOG: str(log),
+            }
             before = set(os.listdir(fleet.home.state / "runs"))
             done = fleet.command("launch", f"pid extra-{number_of}\ndone fine", **variables)
             came += log.exists()
             made = {name for name in os.listdir(fleet.home.state / "runs") if name[0] != "."} - before
-            words = _fault_of_launch(fleet, done, made, killed=effect == faults.KILL)
+            words = _fault_of_launch(fleet, done, made, killed=effect == fault_injection.KILL)
             if words:
-                fleet.wrong.append(f"launch with {variables[faults.VARIABLE]}: {words}")
+                fleet.wrong.append(f"launch with {variables[fault_injection.VARIABLE]}: {words}")
             for run_id in made:
                 fleet.command("stop", run_id)
                 fleet.forget(run_id)
@@ -257,8 +264,8 @@ def _fault_of_launch(
 def become_faulty(fleet: Fleet, spec: str) -> None:
     """Have all wrappers of the fleet's server start with a fault."""
     assert fleet.server is not None
-    fleet.server.run("set-environment", "-g", faults.VARIABLE, spec)
-    fleet.server.run("set-environment", "-g", faults.LOG, str(fleet.home.folder / "faults.log"))
+    fleet.server.run("set-environment", "-g", fault_injection.VARIABLE, spec)
+    fleet.server.run("set-environment", "-g", fault_injection.LOG, str(fleet.home.folder / "faults.log"))
 
 
 FAULTS = [

@@ -21,7 +21,7 @@ from tests.status.watchers import checked, registry_of, sleeper, told, wrapped_b
 from tmuxagents.registry import lookup
 from tmuxagents.runs import events, writing
 from tmuxagents.text.checks import WARNING
-from tmuxagents.upkeep import looks
+from tmuxagents.upkeep import probes
 from tmuxagents.upkeep.doctor import Case
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ def test_a_sandbox_is_told_with_both_paths_to_allow(machine: Machine, tmux_serve
 
     def act() -> dict[str, Any]:
         become_somebody()
-        check = looks.access(case)
+        check = probes.access(case)
         return check.document()
 
     check = apart(act)
@@ -271,8 +271,8 @@ def test_a_state_directory_that_others_can_look_into_is_told(machine: Machine) -
 def test_a_file_system_without_a_write_ahead_log_works_with_a_warning(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(looks, "has_wal", lambda _: False)
-    check = looks.state(machine.case())
+    monkeypatch.setattr(probes, "has_wal", lambda _: False)
+    check = probes.state(machine.case())
     assert check.state == WARNING
 
 
@@ -283,7 +283,7 @@ def test_a_full_disk_is_broken(machine: Machine) -> None:
     def act() -> dict[str, Any]:
         mount_privately()
         mount_tmpfs(machine.home.state, "512k")
-        check = looks.space(case)
+        check = probes.space(case)
         return check.document()
 
     assert apart(act)["state"] == "broken"
@@ -293,7 +293,7 @@ def test_where_a_task_cannot_be_hidden_from_ps_that_is_a_warning(machine: Machin
     def act() -> dict[str, Any]:
         become_somebody()
         set_dumpable(dumpable=False)
-        check = looks.proc(machine.case())
+        check = probes.proc(machine.case())
         return check.document()
 
     check = apart(act)

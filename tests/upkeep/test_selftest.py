@@ -13,7 +13,7 @@ import pytest
 from tests.apart import apart, become_somebody, mount_privately, mount_tmpfs
 from tests.harness import REPOSITORY
 from tmuxagents.errors import Unusable
-from tmuxagents.upkeep import looks
+from tmuxagents.upkeep import probes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,34 +22,34 @@ pytestmark = pytest.mark.usefixtures("nothing_hangs")
 
 
 def test_on_a_healthy_machine_everything_works_and_nothing_stays(tmp_path: Path) -> None:
-    with looks.try_out(str(tmp_path)) as folder:
-        looks.check_locks(folder)
-        assert looks.has_wal(folder)
+    with probes.try_out(str(tmp_path)) as folder:
+        probes.check_locks(folder)
+        assert probes.has_wal(folder)
         assert os.listdir(folder)
     assert list(tmp_path.iterdir()) == []
-    assert looks.try_inotify(str(tmp_path)) is None
+    assert probes.try_inotify(str(tmp_path)) is None
 
 
 def test_the_nearest_folder_that_is_there(tmp_path: Path) -> None:
-    assert looks.existing(str(tmp_path)) == str(tmp_path)
-    assert looks.existing(f"{tmp_path}/a/b") == str(tmp_path)
+    assert probes.existing(str(tmp_path)) == str(tmp_path)
+    assert probes.existing(f"{tmp_path}/a/b") == str(tmp_path)
     (tmp_path / "file").touch()
     (tmp_path / "link").symlink_to("/nonexistent")
     for name in ("file", "file/below", "link", "link/below"):
         with pytest.raises(NotADirectoryError):
-            looks.existing(f"{tmp_path}/{name}")
+            probes.existing(f"{tmp_path}/{name}")
 
 
 def test_without_locks_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fcntl, "flock", lambda *_: None)  # as file systems do that pretend
-    with looks.try_out(str(tmp_path)) as folder, pytest.raises(Unusable, match="no locks"):
-        looks.check_locks(folder)
+    with probes.try_out(str(tmp_path)) as folder, pytest.raises(Unusable, match="no locks"):
+        probes.check_locks(folder)
 
 
 def test_where_we_may_not_write_nothing_can_be_tried(tmp_path: Path) -> None:
     def act() -> str:
         become_somebody()
-        with pytest.raises(OSError, match="denied") as raised, looks.try_out(str(tmp_path)):
+        with pytest.raises(OSError, match="denied") as raised, probes.try_out(str(tmp_path)):
             pass
         return str(raised.value.filename)
 
@@ -61,7 +61,7 @@ def test_room_is_what_the_disk_has(tmp_path: Path) -> None:
     def act() -> tuple[int, int | None]:
         mount_privately()
         mount_tmpfs(tmp_path, "64k")
-        return looks.room(str(tmp_path))
+        return probes.room(str(tmp_path))
 
     free, files = apart(act)
     assert 0 < free <= 65536
@@ -87,4 +87,4 @@ def test_where_all_of_inotify_is_used_that_is_said(tmp_path: Path, name: str, li
 
 
 def test_a_limit_that_nobody_tells_is_unknown() -> None:
-    assert looks.limit("nosuch") is None
+    assert probes.limit("nosuch") is None

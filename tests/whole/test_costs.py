@@ -119,7 +119,7 @@ def test_a_watcher_imports_one_library_and_no_command_line() -> None:
 
 # Files by an audit hook, which cannot miss one; `stat` has no event, and so is counted where it is called.
 COUNTED = """import json, os, sys
-from tmuxagents.cli import looks, quick
+from tmuxagents.cli import listing, quick
 found = {"proc": 0, "runs": 0, "stat": 0, "started": 0}
 runs = os.environ["TMUXAGENTS_HOME"] + "/runs/"
 def count(event, values):

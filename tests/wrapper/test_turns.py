@@ -19,7 +19,7 @@ from tmuxagents.errors import Unusable
 from tmuxagents.launch import handover
 from tmuxagents.runs import writing
 from tmuxagents.status.stop import stop
-from tmuxagents.system import faults
+from tmuxagents.system import fault_injection
 
 if TYPE_CHECKING:
     from tests.harness import Home, Run
@@ -80,7 +80,7 @@ def test_a_dead_ticket_holds_nobody_up(home: Home) -> None:
 def test_a_ticket_that_cannot_be_removed_costs_the_run_nothing(home: Home, every: int) -> None:
     first = home.run(WORK).start(ONE)
     first.wait_for("assistant_text")
-    waiting = home.run("done second").start({**ONE, faults.VARIABLE: f"unlink:{every}:EROFS"})
+    waiting = home.run("done second").start({**ONE, fault_injection.VARIABLE: f"unlink:{every}:EROFS"})
     waiting.wait_for("queued")
     last = home.run("done last").start(ONE)
     last.wait_for("queued")
@@ -98,7 +98,9 @@ def test_a_ticket_that_cannot_be_removed_costs_the_run_nothing(home: Home, every
 )
 def test_a_wrapper_that_cannot_go_on_before_the_start_says_so(home: Home, tmp_path: Path, fault: str) -> None:
     log = tmp_path / "log"
-    run = home.run("pid started\ndone x").start({faults.VARIABLE: fault, faults.LOG: str(log)})
+    run = home.run("pid started\ndone x").start(
+        {fault_injection.VARIABLE: fault, fault_injection.LOG: str(log)}
+    )
     result = run.wait()
     assert log.exists()
     assert (result["status"], result["reason"], result["exitCode"]) == ("failed", "spawn", 1)
@@ -121,7 +123,7 @@ def test_a_wrapper_without_descriptors_says_so_too(home: Home, most: int) -> Non
 
 
 def test_a_wrapper_that_cannot_begin_gives_the_terminal_back(home: Home) -> None:
-    run = home.run("done x").start({faults.VARIABLE: "stat:5:EIO"})
+    run = home.run("done x").start({fault_injection.VARIABLE: "stat:5:EIO"})
     assert run.wrapper is not None
     assert run.wrapper.wait(30) == 3
     assert run.master is not None

@@ -1,7 +1,7 @@
 """Parses the verbs that programs call often without importing click. Joins.
 
 It parses plain command lines only, and leaves all others, and all mistakes, to click. Both parsers take the
-options from the table below, call the same code (cli/looks) and report errors in the same way.
+options from the table below, call the same code (cli/listing) and report errors in the same way.
 """
 
 from __future__ import annotations
@@ -76,10 +76,10 @@ def answer(arguments: Sequence[str]) -> int | None:
             from tmuxagents import companion  # noqa: PLC0415  (it keeps running, and should stay small)
 
             return companion.follow(printing.write)
-        from tmuxagents.cli import looks  # noqa: PLC0415  (only for the other verbs)
+        from tmuxagents.cli import listing  # noqa: PLC0415  (only for the other verbs)
 
-        verbs: dict[str, Callable[..., int]] = dict.fromkeys(_OF_POLL, looks.poll)
-        verbs |= {"wait": looks.wait, "statusline": looks.statusline}
+        verbs: dict[str, Callable[..., int]] = dict.fromkeys(_OF_POLL, listing.poll)
+        verbs |= {"wait": listing.wait, "statusline": listing.statusline}
         return verbs[arguments[0]](**options)
     except BaseException as error:  # noqa: BLE001  (the boundary answers every error)
         from tmuxagents.cli import boundary  # noqa: PLC0415  (click)

@@ -10,7 +10,7 @@ import os
 
 from tmuxagents import records
 from tmuxagents.errors import BadRequest, NotPossible, Unusable
-from tmuxagents.launch import before, checks, continued, elsewhere
+from tmuxagents.launch import checks, continued, elsewhere, predecessors
 from tmuxagents.launch import plan as plans
 from tmuxagents.launch.plan import LaunchRequest
 from tmuxagents.launch.prepare import Prepared, file_blocks, new_call, parse_files
@@ -248,7 +248,7 @@ def readiness(run_dir: str) -> tuple[bool, Cause | None]:
         f"{os.path.dirname(run_dir)}/{run_id}" for run_id in (after if isinstance(after, list) else [])
     ]
     for folder in folders:
-        run, how = before.judge(folder)
+        run, how = predecessors.judge(folder)
         if how is not None:
             return False, Cause(how.status, how.reason, str(how.error_message))
         if run is not None:
@@ -257,7 +257,7 @@ def readiness(run_dir: str) -> tuple[bool, Cause | None]:
     asked = jsonline.decode(text) if text else None
     if isinstance(asked, dict):
         task = str(asked.get("task"))
-        outputs = [before.output(folder) for folder in folders]
+        outputs = [predecessors.output(folder) for folder in folders]
         changed = {**asked, "task": prompt.with_outputs(task, task, outputs)}
         writing.replace(run_dir, REQUEST, jsonline.encode(changed))
     writing.change_machine(run_dir, {"state": SUBMITTING})

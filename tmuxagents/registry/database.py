@@ -1,6 +1,6 @@
 """The registry: SQLite, a cache of the run directories. Every caller must be able to do without it.
 
-Here is the database itself. What one can ask it is in registry/registry, its words are in registry/rows and
+Here is the database itself. What one can ask it is in registry/queries, its words are in registry/rows and
 registry/schema, its file is made and moved in registry/schema.
 
 `sqlite3`, the package around `_sqlite3`, adds dates, which the registry does not store, and 1.5 ms.
@@ -14,7 +14,7 @@ import os
 
 from tmuxagents import cpython
 from tmuxagents.cpython import ignoring
-from tmuxagents.registry.registry import Registry, Tally
+from tmuxagents.registry.queries import Registry, Tally
 from tmuxagents.registry.rows import BLANK, VERSION, Row, Scope, plain, server_key
 from tmuxagents.system.identity import boot_id, host
 

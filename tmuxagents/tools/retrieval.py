@@ -17,7 +17,7 @@ from tmuxagents.runs import conversation, directory, output
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.runs.words import status_word
 from tmuxagents.settings import load
-from tmuxagents.status import ends
+from tmuxagents.status import ending_text
 from tmuxagents.tools import answers
 from tmuxagents.tools.door import Answer
 
@@ -45,7 +45,11 @@ def get_subagent_output(arguments: Mapping[str, Any], door: Door, faults: Faults
     _mark([run], door)
     shape, name = _shape(run)
     is_over = run.ended or run.state.settled
-    head = ends.warning(shape, said) if is_over else f"still {shape['status']}; what follows is no answer yet"
+    head = (
+        ending_text.warning(shape, said)
+        if is_over
+        else f"still {shape['status']}; what follows is no answer yet"
+    )
     text = answers.with_work(f"{head}\n\n{text}" if head else text, shape)
     return Answer(text, output_details(shape, name, len(run_dirs), _most_lines(door)))
 

@@ -1,6 +1,6 @@
 """Doctor: examine the machine, the agent, a person's files and the runs, all at once; repair nothing. Joins.
 
-The checks of runs and hosts are here, the others in upkeep/looks.
+The checks of runs and hosts are here, the others in upkeep/probes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tmuxagents.settings import keys, load
 from tmuxagents.system import process, process_table, watcher_lock
 from tmuxagents.text import figures
 from tmuxagents.text.checks import BROKEN, Check, broken, warning
-from tmuxagents.upkeep import checks, looks, remains
+from tmuxagents.upkeep import checks, probes, remains
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -200,21 +200,21 @@ def processes(case: Case) -> Check:
 # In the order in which they are shown. Each is bounded; none waits for another. Those marked `True` use the
 # state home: if that is not ours alone, they are left out, and `state` says why.
 LOOKS: tuple[tuple[str, Look, bool], ...] = (
-    ("tmux", looks.tmux_program, False),
-    ("server", looks.server, False),
-    ("access", looks.access, True),
-    ("state", looks.state, False),
-    ("disk", looks.space, True),
-    ("proc", looks.proc, False),
-    ("inotify", looks.inotify, True),
-    ("agent", looks.agent, True),
-    ("agents", looks.others, True),
-    ("node", looks.node, False),
-    ("rg", looks.tools, False),
-    ("pi", looks.extension, False),
-    ("presets", looks.presets, False),
-    ("keys", looks.keys, False),
-    ("settings", looks.settings, False),
+    ("tmux", probes.tmux_program, False),
+    ("server", probes.server, False),
+    ("access", probes.access, True),
+    ("state", probes.state, False),
+    ("disk", probes.space, True),
+    ("proc", probes.proc, False),
+    ("inotify", probes.inotify, True),
+    ("agent", probes.agent, True),
+    ("agents", probes.others, True),
+    ("node", probes.node, False),
+    ("rg", probes.tools, False),
+    ("pi", probes.extension, False),
+    ("presets", probes.presets, False),
+    ("keys", probes.keys, False),
+    ("settings", probes.settings, False),
     ("registry", registry_file, True),
     ("watcher", watcher, True),
     ("runs", runs, True),

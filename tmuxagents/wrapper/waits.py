@@ -83,13 +83,13 @@ class Before:
         plan = self._claim.plan
         if not plan.after:
             return None
-        from tmuxagents.launch import before  # noqa: PLC0415  (few runs wait for others)
+        from tmuxagents.launch import predecessors  # noqa: PLC0415  (few runs wait for others)
 
         runs = os.path.dirname(self._claim.run_dir)
         run_dirs = [f"{runs}/{os.path.basename(other)}" for other in plan.after]
         told: str | None = None
         for run_dir in run_dirs:
-            run, verdict = before.judge(run_dir)
+            run, verdict = predecessors.judge(run_dir)
             while run is not None:
                 if run.run_id != told:
                     told = run.run_id
@@ -97,10 +97,10 @@ class Before:
                 self._wait_for(run)
                 if self._is_stopped():
                     return self._stopped
-                run, verdict = before.judge(run_dir)
+                run, verdict = predecessors.judge(run_dir)
             if verdict is not None:
                 return verdict
-        _fill_prompt(self._claim, [before.output(run_dir) for run_dir in run_dirs])
+        _fill_prompt(self._claim, [predecessors.output(run_dir) for run_dir in run_dirs])
         return None
 
     def _wait_for(self, run: RunView) -> None:

@@ -1,7 +1,4 @@
-"""Verbs about runs at work: poll, wait, statusline (their bodies are in cli/looks), top; send, answer, stop.
-
-Joins.
-"""
+"""Verbs about runs at work: poll, wait and statusline (cli/listing), top; send, answer and stop. Joins."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ import os
 import click
 
 from tmuxagents import records
-from tmuxagents.cli import looks, printing, quick, values
+from tmuxagents.cli import listing, printing, quick, values
 from tmuxagents.errors import BadRequest, Unusable
 from tmuxagents.registry import lookup, sessions
 from tmuxagents.runs import events, words
@@ -54,7 +51,7 @@ def poll_verb(**how: Any) -> int:
     Without RUN it lists the active runs of this parent or project, and those that ended within the last hour;
     --json has the active ones, unless -a or -n asks for more.
     """
-    return looks.poll(**how)
+    return listing.poll(**how)
 
 
 @click.command("wait", epilog="Example: tmuxagents wait 01a1ee15 && tmuxagents output 01a1ee15")
@@ -62,14 +59,14 @@ def poll_verb(**how: Any) -> int:
 @_takes(quick.WAIT)
 def wait_verb(**how: Any) -> int:
     """Wait until each RUN has ended; exit with 0 if all completed, 1 if not, 124 if the time is up."""
-    return looks.wait(**how)
+    return listing.wait(**how)
 
 
 @click.command("statusline", epilog="Example: set -g status-right '#(tmuxagents statusline)'")
 @_takes(quick.STATUSLINE)
 def statusline(**how: Any) -> int:
     """Print the status text: of this tmux server's runs, outside tmux of this parent's or project's."""
-    return looks.statusline(**how)
+    return listing.statusline(**how)
 
 
 _HINT = "tmuxagents poll --follow prints what changes"
@@ -135,7 +132,7 @@ def send(  # noqa: PLR0913  (one parameter an option)
         printing.lines([] if message.reply else ["no reply"], printing.ERR)
         reading.print_answer(message.reply)
     if later is None:
-        return looks.TIMED_OUT
+        return listing.TIMED_OUT
     return 0 if not waits or message.went_well(later) else 1
 
 

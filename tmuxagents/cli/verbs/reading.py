@@ -10,7 +10,7 @@ from tmuxagents.errors import BadRequest, NotPossible
 from tmuxagents.registry import lookup, sessions
 from tmuxagents.runs import conversation, inspect
 from tmuxagents.runs import output as run_output
-from tmuxagents.status import ends
+from tmuxagents.status import ending_text
 from tmuxagents.text import safe
 
 TYPE_CHECKING = False
@@ -81,7 +81,7 @@ def output(*, runs: Sequence[str], wait: bool, partial: bool, max_bytes: int | N
     elif len(found) > 1:
         texts = (None if run in missing else run_output.answer(run) for run in found)
         documents = (run.document(0.0) for run in found)
-        print_answer(ends.blocks(zip(documents, texts, strict=True), max_bytes))
+        print_answer(ending_text.blocks(zip(documents, texts, strict=True), max_bytes))
     if missing:
         message = f"Run {missing[0].run_id} is still {missing[0].standing.status}: it has no answer yet."
         raise NotPossible(
@@ -102,12 +102,12 @@ def print_answer(text: str | None) -> None:
 
 def print_ended(run: Mapping[str, Any], text: str | None) -> None:
     """Print the answer of a run; above the text of a failed one, how it ended."""
-    if ends.has_failed(run):
-        printing.lines([ends.warning(run, text) or ""])
+    if ending_text.has_failed(run):
+        printing.lines([ending_text.warning(run, text) or ""])
     elif not text and run["status"] == records.COMPLETED:
-        printing.lines([ends.NO_TEXT], printing.ERR)
+        printing.lines([ending_text.NO_TEXT], printing.ERR)
     if run.get("denied"):
-        printing.lines([ends.ending(run)], printing.ERR)
+        printing.lines([ending_text.ending(run)], printing.ERR)
     print_answer(text)
     if "code" in run:
         from tmuxagents.machines import refs  # noqa: PLC0415  (most runs work here)

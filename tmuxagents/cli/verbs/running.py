@@ -29,7 +29,7 @@ from tmuxagents.runs import narration, output, words
 from tmuxagents.runs.endings import PARENT
 from tmuxagents.runs.inspect import Follower, inspect
 from tmuxagents.settings import keys as setting_rules
-from tmuxagents.status import ends, poll, table
+from tmuxagents.status import ending_text, poll, table
 from tmuxagents.status.snapshot import take
 from tmuxagents.system import foreground
 from tmuxagents.system.lifeline import SignalInterrupts
@@ -139,10 +139,10 @@ def _print(found: Snapshot, max_bytes: int | None) -> None:
     told = [(shown.run, output.answer(found.views[shown.run["runId"]])) for shown in found.rows]
     if len(told) == 1:
         run, text = told[0]
-        reading.print_ended(run, text and ends.cut(text, run["runId"], max_bytes))
+        reading.print_ended(run, text and ending_text.cut(text, run["runId"], max_bytes))
     else:
-        most = max_bytes or (None if printing.is_terminal() else ends.MOST_BYTES)
-        reading.print_answer(ends.blocks(told, most))
+        most = max_bytes or (None if printing.is_terminal() else ending_text.MOST_BYTES)
+        reading.print_answer(ending_text.blocks(told, most))
     used = words.line([run["usage"] for run, _ in told])
     if used and not printing.is_terminal(printing.ERR):  # the picture has shown it
         printing.lines([used], printing.ERR)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tmuxagents.runs.words import SnapshotRow
     from tmuxagents.status.snapshot import EndedRuns, Snapshot
 
+
 TIMED_OUT = 124
 _MOST = 1_000_000  # rows of a list
 _SELECTING = ("-n", "--status", "--since TIME", "--unread")
@@ -205,7 +206,7 @@ def _what_is_left_out(found: Snapshot, *, everything: bool) -> list[str]:
 def _print_ends(found: Snapshot, caller: Caller, ids: Sequence[str], max_bytes: int | None) -> None:
     """Print the ending and the answer of each run, in the order in which the runs were named."""
     from tmuxagents.runs import output  # noqa: PLC0415  (for answers only)
-    from tmuxagents.status import ends  # noqa: PLC0415  (as above)
+    from tmuxagents.status import ending_text  # noqa: PLC0415  (as above)
     from tmuxagents.text import safe  # noqa: PLC0415  (as above)
 
     printing.warn(found.warnings)
@@ -214,7 +215,7 @@ def _print_ends(found: Snapshot, caller: Caller, ids: Sequence[str], max_bytes: 
     texts = (output.answer(found.views[row.run["runId"]]) if over[row.run["runId"]] else None for row in rows)
     runs = ({**row.run, "doing": words.doing(row)} for row in rows)
     lookup.mark_answered(caller, (run_id for run_id in ids if over.get(run_id)))
-    text = ends.blocks(zip(runs, texts, strict=True), max_bytes or ends.MOST_BYTES)
+    text = ending_text.blocks(zip(runs, texts, strict=True), max_bytes or ending_text.MOST_BYTES)
     printing.lines([safe.text(text) if printing.is_terminal() else text])
 
 

@@ -1,4 +1,7 @@
-"""A run for which another one waits: what it answered, or why the other one ends before it begins. Joins."""
+"""A run for which another one waits: what it answered, or why the other one ends before it begins.
+
+Joins.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from tmuxagents.runs.inspect import inspect
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tmuxagents.runs.inspect import RunView
+
 
 _SHORT = 8
 

@@ -1,6 +1,8 @@
-"""What doctor examines of the machine, of the agent, and of a person's own files. Joins.
+"""What doctor examines of the machine, of the agent, and of a person's own files.
 
 Locks and SQLite are tried out in a temporary folder.
+
+Joins.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.agents.installed import Known
     from tmuxagents.upkeep.doctor import Case
+
 
 LIMIT_S = 2.0
 _MARGIN = 64  # watches that the user's other programs need at the same time

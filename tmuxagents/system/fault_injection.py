@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
+
 VARIABLE = "TMUXAGENTS_FAULT"
 LOG = "TMUXAGENTS_FAULT_LOG"  # a file that gets a line for each fault, so that a test knows that it came
 KILL = "KILL"  # in place of an error: the process dies there, as of a kill -9

@@ -1,6 +1,8 @@
-"""How runs ended and what they answered, as text: for `output`, `wait --output` and `run`. Pure.
+"""How runs ended and what they answered, as text: for `output`, `wait --output` and `run`.
 
 The text of a run that failed is never mistaken for an answer: its ending is in the line before it.
+
+Pure.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     Run = Mapping[str, Any]  # a run document, or the part of one that a row holds; and what it is `doing`
+
 
 MOST_BYTES = 4000  # of each answer if the caller does not say otherwise
 NO_TEXT = "no text output"
