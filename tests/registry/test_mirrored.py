@@ -13,7 +13,7 @@ from tests.harness import eventually
 from tests.status.watchers import begun, command, document, registry_of, told
 from tmuxagents import records
 from tmuxagents.launch import elsewhere
-from tmuxagents.machines import link
+from tmuxagents.machines import code, hosts, link, refs
 from tmuxagents.registry import current, database
 from tmuxagents.runs import directory, documents, events, marks, writing
 from tmuxagents.runs.conclude import conclude
@@ -152,3 +152,28 @@ def test_a_reader_never_takes_it_for_a_run_of_this_machine(far: Run) -> None:
     finally:
         over.set()
         writer.join()
+
+
+def test_what_is_written_down_of_the_machine_and_of_the_code_loses_nothing_of_each_other(
+    far: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, over = str(far.folder), threading.Event()
+    sent = {"repository": "/r/.git", "key": refs.key("/r/.git", "sha1"), "form": "sha1", "commit": "c" * 40}
+    writing.change_machine(folder, {"code": sent})
+    monkeypatch.setattr(code, "bring_back", lambda *_: refs.Left({}, ["x"]))
+    host = hosts.Host("box", hosts.SSH, "box", ("tmuxagents",), "/there", "1")
+
+    def bring() -> None:
+        while not over.is_set():
+            code.bring_back_of(folder, host, {})
+
+    writer = threading.Thread(target=bring)
+    writer.start()
+    try:
+        for number in range(300):
+            writing.change_machine(folder, {"waiting": str(number)})
+            assert (directory.read_machine(folder) or {})["waiting"] == str(number)
+    finally:
+        over.set()
+        writer.join()
+    assert (directory.read_machine(folder) or {})["code"]["back"]["kept"] == ["x"]

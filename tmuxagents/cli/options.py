@@ -10,7 +10,7 @@ from tmuxagents import records
 from tmuxagents.cli import group, printing, values
 from tmuxagents.errors import BadRequest
 from tmuxagents.launch.launch import Launcher
-from tmuxagents.launch.plan import LaunchRequest
+from tmuxagents.launch.plan import LaunchRequest, parse_on
 from tmuxagents.presets.fields import PERMISSIONS
 from tmuxagents.registry import lookup
 
@@ -107,7 +107,7 @@ def request(by: Launcher, task: str, *, base: str | None = None, mode: str, **wa
     """Return the launch request. A relative `cwd` starts at `base`, by default the caller's folder."""
     start = base or here()
     on = wanted.get("on")
-    is_there = on is not None and on.partition(":")[0] != records.SLURM
+    is_there = on is not None and parse_on(on).host is not None
     cwd = start if wanted["cwd"] is None or is_there else os.path.normpath(os.path.join(start, wanted["cwd"]))
     files: Sequence[FileSpec] = ()
     if wanted["files"]:

@@ -12,7 +12,7 @@ from tmuxagents import records
 from tmuxagents.errors import BadRequest, NotPossible, Unusable
 from tmuxagents.launch import checks, continued, elsewhere, predecessors
 from tmuxagents.launch import plan as plans
-from tmuxagents.launch.plan import LaunchRequest
+from tmuxagents.launch.plan import LaunchRequest, parse_on
 from tmuxagents.launch.prepare import Prepared, file_blocks, new_call, parse_files
 from tmuxagents.machines import build, code, hosts, refs, refusals, requests, ssh
 from tmuxagents.machines.refusals import Unreachable
@@ -42,21 +42,19 @@ REQUEST = "request.json"  # in the run's directory, until the far machine has th
 _LIMIT_S = 60.0  # a far agent may have to be asked for its models first
 _HOME = "~"
 _UNCLEAR = ("internal", "far-answer")  # errors that do not say whether there is a run
-_SLURM_AT = "slurm@"
 
 
-def _destination(request: LaunchRequest) -> tuple[str, str | None]:
-    """Return the host that `--on` names, and where the run goes over there: None, unless it says so."""
-    named = request.on or ""
-    if not named.startswith(_SLURM_AT):
-        return named, None
-    host, _, partition = named.removeprefix(_SLURM_AT).partition(":")
-    return host, f"{records.SLURM}:{partition}" if partition else records.SLURM
+def _on_over_there(request: LaunchRequest) -> str | None:
+    """Return the `--on` of the launch over there: None, unless the caller asked for that host's Slurm."""
+    wanted = parse_on(request.on or "")
+    if not wanted.is_slurm:
+        return None
+    return f"{records.SLURM}:{wanted.partition}" if wanted.partition else records.SLURM
 
 
 def _host(request: LaunchRequest, environment: Mapping[str, str]) -> Host:
     """Return the host of a request, or refuse it."""
-    found = hosts.find_host(_destination(request)[0], environment)
+    found = hosts.find_host(parse_on(request.on or "").host or "", environment)
     build.refuse_other(found)
     return found
 
@@ -155,7 +153,7 @@ def _asked(
         "maxRunning": host.max_running,
         "resumes": request.resumes,
         "retries": request.retries,
-        "on": _destination(request)[1] or (records.SLURM if host.engine == hosts.SLURM else None),
+        "on": _on_over_there(request) or (records.SLURM if host.engine == hosts.SLURM else None),
         "sbatch": list(request.sbatch),
     }
 

@@ -14,6 +14,7 @@ import time
 
 from tmuxagents.errors import BadRequest, NotPossible, TmuxAgentsError
 from tmuxagents.launch import checks, elsewhere, handover
+from tmuxagents.launch.plan import parse_on
 from tmuxagents.records import LIVE, SLURM, SUBMITTED, SUBMITTING
 from tmuxagents.runs import directory, writing
 from tmuxagents.runs.conclude import conclude
@@ -33,11 +34,6 @@ if TYPE_CHECKING:
 LOG = "slurm.log"
 SUBMIT_LOCK = "submit.lock"  # held by the process that hands the job in, until sbatch has ended
 _BOOT = f"{os.path.dirname(os.path.dirname(os.path.abspath(__file__)))}/_wrap.py"
-
-
-def is_here(on: str | None) -> bool:
-    """Say whether `--on` names this machine's own Slurm."""
-    return on is not None and on.partition(":")[0] == SLURM
 
 
 def begin(launcher: Launcher, prepared: Prepared) -> FarArrival:
@@ -62,7 +58,7 @@ def submit_run(launcher: Launcher, prepared: Prepared) -> tuple[str, list[str]]:
         message = "A live run needs a window, and a job of Slurm has none."
         raise BadRequest(message, kind="bad-argument", hint="leave out --live", field="on")
     checks.check_cwd(request.cwd)
-    partition = (request.on or "").partition(":")[2] or None
+    partition = parse_on(request.on or "").partition
     handed = handover.Handed(
         environment={**launcher.environment, **prepared.variables},
         umask=launcher.umask,

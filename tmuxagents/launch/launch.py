@@ -17,7 +17,7 @@ from tmuxagents.errors import BadRequest, TmuxAgentsError
 from tmuxagents.launch import checks, handover, nesting
 from tmuxagents.launch import plan as plans
 from tmuxagents.launch.arrival import Arrival, give_up
-from tmuxagents.launch.plan import HERE, Target
+from tmuxagents.launch.plan import HERE, Target, parse_on
 from tmuxagents.launch.prepare import PlanSurroundings, Prepared, Preparing, new_call
 from tmuxagents.registry import learn, lookup
 from tmuxagents.runs import directory, writing
@@ -87,9 +87,9 @@ class Launcher:
                 request = request._replace(name=unicodedata.normalize("NFC", request.name))
             request = self._placed(request)
             if request.on is not None:
-                from tmuxagents.launch import far, job  # noqa: PLC0415  (most runs work here)
+                from tmuxagents.launch import far  # noqa: PLC0415  (most runs work here)
 
-                if not job.is_here(request.on):
+                if parse_on(request.on).host is not None:
                     return far.prepare(self, request, call)
             if request.sbatch and request.on is None:
                 message = "--sbatch is for --on slurm."
@@ -138,7 +138,8 @@ class Launcher:
         if request.on is not None:
             from tmuxagents.launch import far, job  # noqa: PLC0415  (as above)
 
-            return job.begin(self, prepared) if job.is_here(request.on) else far.begin(self, prepared)
+            is_job = parse_on(request.on).host is None
+            return job.begin(self, prepared) if is_job else far.begin(self, prepared)
         checks.check_cwd(request.cwd)  # again: the tasks before this one may have taken their time
         there = os.stat(request.cwd)  # it may be replaced before the child enters it
         run_dir = f"{self.caller.runs}/{prepared.plan.run_id}"

@@ -45,6 +45,7 @@ NO_PRESET = SetUp(
 )
 DEFAULT_TIMEOUT_S = 600.0
 HERE = "here"  # as a machine: this one, whatever a preset says
+_SLURM_AT = f"{records.SLURM}@"
 ARTIFACTS = {
     "events": "events.jsonl",
     "stdout": "stdout.log",
@@ -53,6 +54,24 @@ ARTIFACTS = {
     "session": "child-session.jsonl",
     "result": "result.json",
 }
+
+
+class Destination(NamedTuple):
+    """Where `--on` puts a run: HOST, slurm, slurm:PARTITION, slurm@HOST or slurm@HOST:PARTITION."""
+
+    host: str | None  # None: the Slurm of this machine
+    is_slurm: bool = False  # asked for by its name
+    partition: str | None = None
+
+
+def parse_on(on: str) -> Destination:
+    """Return where `--on` puts a run; whether there is such a host is not checked."""
+    place, _, partition = on.partition(":")
+    if place == records.SLURM:
+        return Destination(None, is_slurm=True, partition=partition or None)
+    if place.startswith(_SLURM_AT):
+        return Destination(place.removeprefix(_SLURM_AT), is_slurm=True, partition=partition or None)
+    return Destination(on)
 
 
 class LaunchRequest(NamedTuple):

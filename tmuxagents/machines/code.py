@@ -174,9 +174,8 @@ def bring_back_of(run_dir: str, host: Host, environment: Mapping[str, str]) -> N
         raise
     except TmuxAgentsError as why:  # it stays over there, and the run ends all the same
         back = {"refs": {}, "kept": [], "isGone": False, "problem": why.message}
-    machine = directory.read_machine(run_dir) or {}
-    changed = {**machine, _CODE: {**machine.get(_CODE, {}), "back": back}}
-    writing.replace(run_dir, directory.MACHINE, jsonline.encode(changed))
+    code = (directory.read_machine(run_dir) or {}).get(_CODE, {})  # nobody else changes that meanwhile
+    writing.change_machine(run_dir, {_CODE: {**code, "back": back}})
 
 
 class Bringing:
