@@ -1,8 +1,9 @@
 """The presets, profiles and skills that can be named in a folder, and which of them a name means. Pure.
 
-A project's preset counts before one of the user, then a preset before a profile. Nothing is hidden silently.
-A profile names skills in `suggestedSkills` (the child learns their paths) and `loadSkills` (their text goes
-into its system prompt). The flags' check refuses skills that lie outside, see agents/pi/command.
+Of files with one name, a project's wins over the user's, then a preset over a profile. Nothing is hidden
+silently. A profile names skills in `suggestedSkills` (the child learns their paths) and in `loadSkills`
+(their text goes into the child's system prompt). agents/pi/command refuses skills outside the allowed
+directories.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ _TASK = "-p names a preset; the task is an argument: tmuxagents launch TASK, or 
 
 
 class Catalogue:
-    """All presets and profiles that can be named somewhere, the winner of a name before those it hides.
+    """All presets and profiles that can be named in a folder; the winner of a name comes before the others.
 
-    `skipped`: files and folders that are not to be trusted, by path, with the line that says why.
+    `skipped`: the files and folders that are not trusted, by path, each with a one-line reason.
     """
 
     def __init__(
@@ -50,10 +51,10 @@ class Catalogue:
                 self.presets.append(read)
             elif read is not None:
                 self.bad.append(read)
-        # The last of one folder counts, as a later folder counts before an earlier one.
+        # Of files with the same rank the last one counts: of a folder the last file, of folders the last one.
         self.presets.reverse()
         self.presets.sort(key=lambda preset: (preset.name, preset.rank))
-        # Many agent files of a brand cannot be presets: only the list of presets warns of these.
+        # Many agent files of a brand cannot be used as presets. Only the list of presets warns of these.
         self.warnings = [bad.warning() for bad in self.bad if bad.of is None]
         self.unread = [bad.warning() for bad in self.bad if bad.of is not None]
         for name in self.names():
@@ -64,7 +65,7 @@ class Catalogue:
         return list(dict.fromkeys(preset.name for preset in self.presets))
 
     def choose(self, wanted: str, *, refuse: Callable[[str], BadRequest] | None = None) -> Preset:
-        """Return the preset or profile of a name, or raise: unknown (in other words by `refuse`), or bad."""
+        """Return the preset or profile of a name. Raises BadConfig if it is bad, `refuse` words an unknown one."""
         source, name = scoped(wanted)
         found = [one for one in self.presets if one.name == name and source in (None, one.source)]
         bad = [one for one in self.bad if source in (None, one.source)]
@@ -77,14 +78,14 @@ class Catalogue:
         return found[0]
 
     def unknown(self, wanted: str, word: str = PRESET) -> BadRequest:
-        """Return the refusal of a name that nothing has."""
+        """Return the error for a name that no file has."""
         names, (source, name) = self.names(), scoped(wanted)
         near = difflib.get_close_matches(name[:LONGEST_NAME], names, n=_NEAR)
         if source is not None and name in names:
             near, hint = [name], f"there is one that is not {source}: {name}"
         else:
             asked = f"Did you mean {near[0]}?" if near else None
-            # The file that may have this name was not read, or its whole folder.
+            # The file with this name, or its whole folder, may have been skipped.
             files = [line for path, line in self._skipped.items() if _stem(path) == name]
             folders = [line for path, line in self._skipped.items() if not path.endswith(".md")]
             default = asked or (_TASK if " " in name else "tmuxagents presets list shows what there is")
@@ -94,13 +95,13 @@ class Catalogue:
 
 
 def scoped(wanted: str) -> tuple[str | None, str]:
-    """Return source and name from a request. A file's own name never means a source."""
+    """Split `global:NAME` or `project:NAME` into source and name. Other texts are names without a source."""
     source, colon, name = wanted.partition(":")
     return (source, name) if colon and source in (GLOBAL, PROJECT) else (None, wanted)
 
 
 def _hide(same: Sequence[Preset]) -> Iterator[str]:
-    """Say of each preset of one name which one hides it; warn of two in one folder."""
+    """Record which preset of one name hides the others. Yield a warning for two with the same rank."""
     for one in same[1:]:
         one.hidden_by = same[0].path
     for place, one in enumerate(same):
@@ -112,7 +113,7 @@ def _hide(same: Sequence[Preset]) -> Iterator[str]:
 
 
 def hiding(preset: Preset) -> str | None:
-    """Say that a project's file hides one of the user, and what it allows beyond it."""
+    """Return a warning if a project's file hides one of the user, with the tools that it adds."""
     if preset.hidden is None or preset.source != PROJECT:
         return None
     more = describe.wider(preset, preset.hidden)
@@ -149,10 +150,10 @@ class SkillFile(NamedTuple):
 
 
 def skill_folders(*, cwd: str, project: str, agent_dir: str, home: str) -> list[tuple[str, str | None]]:
-    """Return where skills are looked for, and within which folder their texts have to lie.
+    """Return the folders to search for skills, each with the folder that must hold the texts (None: any).
 
-    Of two with one name the first counts: from the child's folder up to its project, then the user's own for
-    all projects, which may lie anywhere.
+    Of two skills with one name the first counts. The child's folder and those up to its project come first,
+    then the user's own folders, whose texts may lie anywhere.
     """
     near = [cwd]
     while near[-1] != project and paths.is_inside(near[-1], project):
@@ -171,7 +172,7 @@ def index_skills(files: Iterable[SkillFile]) -> dict[str, Skill]:
     for file in files:
         skill = _skill(file)
         if skill is not None and (skill.name not in known or known[skill.name].body is None):
-            known[skill.name] = skill  # one that cannot be read hides none that can
+            known[skill.name] = skill  # an unreadable skill hides no readable one
     return known
 
 
@@ -192,12 +193,12 @@ def _skill(file: SkillFile) -> Skill | None:
 
 
 def skills_are_wanted(fields: Mapping[str, Any]) -> bool:
-    """Say whether a profile names skills: only then are they looked for."""
+    """Say whether a profile names skills. Skills are searched only for such a profile."""
     return bool(fields.get(SUGGESTED) or fields.get(LOADED))
 
 
 def resolve_skills(fields: Mapping[str, Any], known: Mapping[str, Skill]) -> dict[str, Any]:
-    """Return a profile's fields with the paths of suggested and the texts of loaded skills, or BadRequest."""
+    """Return a profile's fields, suggested skills as paths, loaded ones as texts. Raises BadRequest."""
     suggested, loaded = fields.get(SUGGESTED) or [], fields.get(LOADED) or []
     wanted = list(dict.fromkeys([*suggested, *loaded]))
     unknown = [name for name in wanted if name not in known]

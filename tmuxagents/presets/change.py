@@ -58,7 +58,7 @@ class PresetShelf:
 
     @property
     def survey(self) -> Survey:
-        """All files that count here."""
+        """All preset and profile files that count in this folder."""
         if self._survey is None:
             self._survey = survey.survey(self._folder, self._environment, self._settings)
         return self._survey
@@ -73,7 +73,7 @@ class PresetShelf:
         return [*self.survey.catalogue.bad, *self.survey.presets]
 
     def place(self, name: str, *, kind: str, source: str) -> PresetFile:
-        """Return where a new file goes, without a text; raise BadRequest for a name that it cannot have."""
+        """Return the record of a new file, without text. Raises BadRequest for an invalid or taken name."""
         editing.refuse_name(name)
         if any(one.of is None for one in self.named(name)):
             raise editing.exists(name)
@@ -132,7 +132,7 @@ class PresetShelf:
         return Checked(read.path, read.kind, read.source, read.name, flaws, notes)
 
     def _place_of(self, path: str) -> tuple[str, str]:
-        """Return the kind and the source that a file has by the folder it lies in."""
+        """Return the kind and source of a file, which its folder decides."""
         folder = os.path.realpath(path if os.path.isdir(path) else os.path.dirname(path))
         for kind, name in disk.FOLDERS:
             if folder == os.path.realpath(disk.global_folder(self._environment, kind)):
@@ -144,7 +144,7 @@ class PresetShelf:
 
 
 def create(draft: PresetFile) -> Preset:
-    """Write a new file; return what it will be read as."""
+    """Write a new file. Return the preset that it now contains."""
     made = editing.settled(draft)
     try:
         disk.write_new(draft.path, draft.text, shared=draft.source == PROJECT)
@@ -157,7 +157,7 @@ def create(draft: PresetFile) -> Preset:
 
 
 def text_of(one: Preset | BadPreset | PresetFile) -> PresetFile:
-    """Return a file as it is now, to be changed."""
+    """Read a file again before a change. Raises BadRequest for a brand's file or an unreadable one."""
     _refuse_foreign(one)
     try:
         return disk.read_file(one.path, one.kind, one.source)
@@ -166,8 +166,8 @@ def text_of(one: Preset | BadPreset | PresetFile) -> PresetFile:
 
 
 def change(draft: PresetFile, fields: Mapping[str, Any]) -> tuple[Preset, list[str]]:
-    """Change fields of a file (None takes one away); return what it is now, and what was lost with that."""
-    # Read as one of the user's own, so that keys which a project's file may not set are kept.
+    """Change fields of a file (None removes one). Return the new preset, and the remarks on dropped keys."""
+    # It is read as the user's own: this keeps the keys that a project's file may not set.
     whole = PresetFile(kind=draft.kind, source=GLOBAL, path=draft.path, text=draft.text)
     before = editing.settled(whole)
     given = {**before.fields, **editing.as_written(whole), **fields}

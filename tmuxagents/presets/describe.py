@@ -1,7 +1,7 @@
 """Presets and profiles for people: as a line, all fields, a table, a document; and the answers of `/profile`.
 
-No key is shown whole. The tools are compared to say that a project's preset allows more than the user's of
-the same name.
+No key is shown whole. `wider` lists the tools that a project's preset allows beyond the user's preset of the
+same name.
 
 Pure.
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _COLUMN = 19
 _MASK = "****"
 _SHOWN_ENDS = 4
-_LONGEST_HIDDEN = 8  # characters up to which a key is not shown at all
+_LONGEST_HIDDEN = 8  # a key of at most so many characters is not shown at all
 _DETAILS = {
     PRESET: (
         *(DESCRIPTION, "model", "tools"),
@@ -43,7 +43,7 @@ _DETAILS = {
 HEADER = ("NAME", "KIND", "SOURCE", "MODEL", "TOOLS", "DESCRIPTION")
 _WIDEST_CELL = 40  # of a column that is not the last
 _LISTS = (*preset_fields.PROFILE_LISTS,)
-_ADDING = ("excludeTools", "extensions", "suggestedSkills", "loadSkills")  # lists that say nothing if empty
+_ADDING = ("excludeTools", "extensions", "suggestedSkills", "loadSkills")  # an empty one changes nothing
 
 
 def mask(key: str) -> str:
@@ -105,7 +105,7 @@ def _value(key: str, value: Any) -> str:
 
 
 def table(presets: Sequence[Preset], columns: int) -> list[str]:
-    """Return the table of all presets, those that are hidden by another marked; nothing for none."""
+    """Return the table of all presets, with hidden ones marked. It is empty if there are no presets."""
     if not presets:
         return []
     rows = [HEADER, *(_row(preset) for preset in presets)]
@@ -133,7 +133,7 @@ def provenance(preset: Preset) -> list[str]:
 
 
 def document(preset: Preset) -> dict[str, Any]:
-    """Return a preset as JSON shows it: every key of the first version, lists never null, the key masked."""
+    """Return a preset as JSON: every key of the first version, lists never null, the API key masked."""
     fields = preset.fields
     shape: dict[str, Any] = {
         "name": preset.name,
@@ -154,7 +154,7 @@ def document(preset: Preset) -> dict[str, Any]:
     shape |= {key: fields[key] for key in preset_fields.NARROWING if key in fields}
     shape |= {"from": preset.whose} if preset.whose else {}
     shape |= {key: fields[key] for key in preset_fields.ACCOUNT_KEYS if key in fields}
-    if preset.variables:  # names alone
+    if preset.variables:  # only their names
         shape[preset_fields.ENV] = list(preset.variables)
     shape["apiKey"] = mask(fields["apiKey"]) if fields.get("apiKey") else None
     return shape | {"warnings": preset.warnings}
@@ -174,12 +174,12 @@ class ToolScope(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Whether tools that are not named are allowed: no list can be compared with that."""
+        """Whether the scope also allows tools that it does not name. No list of tools can express that."""
         return self.rule in (DEFAULT, EXCEPT)
 
 
 def scope(preset: Preset) -> ToolScope:
-    """Return which tools are allowed. `+name` and `-name` change what is allowed anyway."""
+    """Return which tools are allowed. `+name` and `-name` change the default tools."""
     fields = preset.fields
     if fields.get("noTools"):
         return ToolScope(NONE)
@@ -214,7 +214,7 @@ def _covers(tools: Sequence[str], tool: str) -> bool:
 
 
 def unknown(preset: Preset, known: Sequence[str]) -> Iterator[str]:
-    """Yield the unknown tools that a preset names. Extensions may bring further tools."""
+    """Yield the tools that a preset names and `known` lacks. Extensions may bring further tools."""
     for key in ("tools", "excludeTools"):
         for tool in preset.fields.get(key) or ():
             bare = tool.removeprefix("+").removeprefix("-")
@@ -252,7 +252,7 @@ _DELETE_TITLE = "Delete profile?"
 
 
 class ProfileAnswer(NamedTuple):
-    """A note to show at once; or an act with its question before it and the note after it."""
+    """A note to show at once; or an act, with a question before it and a note after it."""
 
     note: tuple[str, str] | None = None
     act: str | None = None
@@ -274,7 +274,7 @@ def profile_answer(line: str, profiles: Profiles) -> ProfileAnswer:
     name = names[0]
     if verb == SHOW:
         return _show(name, profiles)
-    if verb == DELETE:  # the question comes first, also for a profile that is not there
+    if verb == DELETE:  # the question comes first, even if there is no such profile
         done = (INFO, f'Profile "{name}" deleted.')
         after = done if name in profiles else (ERROR, f'Profile "{name}" not found.')
         return ProfileAnswer(None, DELETE, name, (_DELETE_TITLE, f'Delete subagent profile "{name}"?'), after)
@@ -282,7 +282,7 @@ def profile_answer(line: str, profiles: Profiles) -> ProfileAnswer:
 
 
 def profile_completions(prefix: str, names: Iterable[str]) -> list[str] | None:
-    """Return the verbs and names that begin so; None if there are none."""
+    """Return the verbs and names that begin with a prefix; None if there are none."""
     return [word for word in (*PROFILE_COMPLETED, *names) if word.startswith(prefix)] or None
 
 

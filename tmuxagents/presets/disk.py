@@ -1,7 +1,7 @@
 """Preset and profile files: find them, read those that no other user could have written, write them.
 
-Every read is bounded and cannot block. A file that is not to be trusted is left out, with one line that says
-why. presets/preset decides what a text means, and presets/catalogue which file counts.
+Every read is bounded and cannot block. An untrusted file is left out, with a one-line reason. presets/preset
+parses the texts, and presets/catalogue chooses the file that counts.
 
 Touches: preset files.
 """
@@ -33,7 +33,7 @@ _SUFFIX = ".md"
 
 
 class RefusedFile(Exception):
-    """A file or folder is left out: which one, and why."""
+    """A file or folder that is left out, and why."""
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(f"{path} is skipped: {why}")
@@ -42,7 +42,7 @@ class RefusedFile(Exception):
 
 
 class Found:
-    """The files of all folders, the ones of the user before those of a project, and what was left out."""
+    """The files of all folders, and those left out. In each kind, the user's come before a project's."""
 
     __slots__ = ("files", "refused")
 
@@ -52,7 +52,7 @@ class Found:
 
 
 class ForeignFiles(NamedTuple):
-    """The agent files of one brand: what they mean, the user's folders, and its place in the setting."""
+    """The agent files of one brand: their format, the user's folders, the brand's place in the setting."""
 
     files: AgentFiles
     own: Sequence[str]
@@ -66,7 +66,7 @@ def read_all(
     with_project: bool = True,
     foreign: Iterable[ForeignFiles] = (),
 ) -> Found:
-    """Read the files that can be named in a folder; `foreign`: those of brands, too."""
+    """Read the files that can be named in a folder. `foreign`: the brands whose files count, too."""
     found = Found()
     for kind, name in FOLDERS:
         _read_folder(found, PresetFile(kind=kind, source="global", path=global_folder(environment, kind)))
@@ -85,7 +85,7 @@ def read_all(
 
 
 def global_folder(environment: Mapping[str, str], kind: str) -> str:
-    """Return where the files of a kind lie that count everywhere."""
+    """Return the folder of the user's files of a kind, which count everywhere."""
     return f"{places.agent_dir(environment)}/{dict(FOLDERS)[kind]}"
 
 
@@ -114,9 +114,9 @@ def read_file(path: str, kind: str, source: str) -> PresetFile:
 
 
 def _nearest(found: Found, folder: str, environment: Mapping[str, str], name: str, suffix: str) -> str | None:
-    """Return the nearest folder of a project that holds any file; those that are not ours are passed over.
+    """Return the nearest folder of a project that holds such files. Untrusted folders are skipped.
 
-    A folder without files is passed over, too: runs are linked in `.pi/subagents`, wherever they were begun.
+    A folder without files is skipped, too: every project with runs has a `.pi/subagents`, for links to them.
     """
     for above in project.upwards(folder, places.user_home(environment)):
         place = f"{above}/{name}"
@@ -137,13 +137,13 @@ def _nearest(found: Found, folder: str, environment: Mapping[str, str], name: st
 
 
 def refuse_outside(above: str, place: str) -> None:
-    """Raise RefusedFile if a folder of a project, which need not be there yet, would lie outside of it."""
+    """Raise RefusedFile if a project's folder really lies outside the project. It need not exist yet."""
     if not f"{os.path.realpath(place)}/".startswith(f"{above.rstrip('/')}/"):
         raise RefusedFile(place, "it is a symbolic link that leaves the project")
 
 
 def names(place: str, suffix: str | tuple[str, ...]) -> list[str]:
-    """Return the names in a folder that end so, in order; not those of folders. Raises OSError."""
+    """Return the sorted names in a folder that end with a suffix, except those of folders. Raises OSError."""
     with os.scandir(place) as entries:
         return sorted(
             entry.name
@@ -153,12 +153,12 @@ def names(place: str, suffix: str | tuple[str, ...]) -> list[str]:
 
 
 def _read_folder(found: Found, like: PresetFile) -> None:
-    """Read all files of a folder, `like` which they are; one that is not there has none."""
+    """Read all files of a folder. `like`: has their kind, source and brand. A missing folder has none."""
     place = like.path
     try:
         found_names = names(place, like.of.suffix if like.of else _SUFFIX)
         real = os.path.realpath(place, strict=True)
-        _check_ours(os.stat(os.path.dirname(place)))  # or others could put another folder in its place
+        _check_ours(os.stat(os.path.dirname(place)))  # else others could replace the folder
         with opened_folder(real) as handle:
             for name in found_names[:MOST_FILES]:
                 path = f"{place}/{name}"
@@ -195,9 +195,9 @@ def _file(like: PresetFile, path: str, raw: bytes) -> PresetFile:
 
 
 def _read(folder: int, real: str, name: str) -> bytes:
-    """Read a whole file of an open folder, or raise unless it is our own regular file and not too large.
+    """Read a whole file of an open folder. Raises unless the file is regular, trusted and not too large.
 
-    A link may lead to another file of the folder: that of a clone could point anywhere.
+    A link may lead only to another file of the same folder: a link in a clone could point anywhere.
     """
     if stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
         target, name = os.path.split(os.path.realpath(f"{real}/{name}"))
@@ -220,7 +220,7 @@ def _check_ours(facts: os.stat_result) -> None:
     """Raise RefusedFile if a user other than us and root could have written it."""
     if facts.st_uid not in (os.getuid(), 0):
         raise RefusedFile("", "it belongs to another user")
-    # Many systems let users write for a group that is theirs alone (umask 002), and never root.
+    # Many systems give each user but root a group alone, and let that group write (umask 002).
     ours_alone = os.getuid() != 0 and places.only_we_write(facts)
     if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not ours_alone:
         raise RefusedFile("", "others can write to it (chmod go-w)")
@@ -241,7 +241,8 @@ def _why(error: RefusedFile | OSError | ValueError) -> str:
 def write_new(path: str, text: str, *, shared: bool) -> None:
     """Make a file that is not there yet, and its folder.
 
-    `shared`: it is a project's. Others may read it, as they read code, and no link leads it out of there.
+    `shared`: the file belongs to a project. Others may read it, as they read code. Its folder must not lie
+    outside the project.
     """
     folder = os.path.dirname(path)
     if shared:

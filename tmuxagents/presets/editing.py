@@ -1,6 +1,6 @@
 """How a person makes or changes a preset: questions, templates, `KEY=VALUE`, and the text that results.
 
-A text that is written here is read back the same, word for word.
+A text that is written here reads back word for word.
 
 Pure.
 """
@@ -79,7 +79,7 @@ def refuse_name(name: str) -> None:
 
 
 def exists(name: str) -> BadRequest:
-    """Return the refusal of a name that something has already."""
+    """Return the error for a name that is taken."""
     message = f'There is a preset "{name}" already.'
     return BadRequest(message, kind="bad-argument", field=NAME, hint=f"tmuxagents presets edit {name}")
 
@@ -88,7 +88,7 @@ def exists(name: str) -> BadRequest:
 
 
 def settled(draft: PresetFile) -> Preset:
-    """Return what a draft will be read as, or raise BadConfig for one that is bad."""
+    """Return the preset that a draft contains. Raises BadConfig for a bad draft."""
     read = preset.parse(draft)
     flaws = flaws_of(draft)
     if isinstance(read, preset.Preset) and not flaws:
@@ -103,9 +103,9 @@ def flaws_of(draft: PresetFile) -> list[preset_fields.Flaw]:
     """Return what is wrong with a draft."""
     try:
         size = len(draft.text.encode("utf-8"))
-    except UnicodeEncodeError:  # of a command line, or of an editor
+    except UnicodeEncodeError:  # the text came from a command line or an editor
         return [preset_fields.Flaw("it is not UTF-8")]
-    if size > yaml.MOST_BYTES:  # it would be written, and never read
+    if size > yaml.MOST_BYTES:  # the file could be written, but not read again
         return [preset_fields.Flaw(f"it is larger than {yaml.MOST_BYTES // 1024} KB")]
     read = preset.parse(draft)
     if read is None:
@@ -135,7 +135,7 @@ def template(name: str, kind: str) -> str:
 
 
 def assigned(assignments: Iterable[str], kind: str) -> dict[str, Any]:
-    """Return the fields that `KEY=VALUE` assignments mean; an empty value takes the field away (None)."""
+    """Return the fields that `KEY=VALUE` assignments set. An empty value becomes None: remove the field."""
     fields: dict[str, Any] = {}
     for assignment in assignments:
         key, equals, value = assignment.partition("=")
@@ -150,7 +150,7 @@ def assigned(assignments: Iterable[str], kind: str) -> dict[str, Any]:
 
 
 def _read(key: str, value: str, kind: str) -> Any:
-    """Return what a value means: what it would mean in a file, but a text needs no quotes."""
+    """Return what a value would mean in a file, except that a text needs no quotes here."""
     is_plain = key in _PLAIN or (key in preset_fields.PROFILE_LISTS and value.startswith("["))
     try:
         header = yaml.parse(f"---\n{key}: {value if is_plain else scalar(value)}\n---\n")
@@ -172,14 +172,14 @@ _KEYS = {
     PROFILE: preset_fields.PROFILE_KEYS,
 }
 _NEEDS_QUOTES = re.compile("[:#'\"\n]|^-(?:\\s|$)|^[\\s?,\\[\\]{}&*!|>%@`=~]|\\s$")
-# What YAML does not print, and what it takes for the end of a line.
+# Characters that YAML does not print, or takes for the end of a line.
 _UNPRINTABLE = re.compile(
     "[^\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
 
 
 def text(name: str, fields: Mapping[str, Any], kind: str = PROFILE) -> str:
-    """Return the text of a file. Texts that no file can hold are refused by the caller."""
+    """Return the text of a file. The caller refuses texts that no file can hold."""
     lines = [f"{NAME}: {scalar(name)}"]
     lines += [f"{key}: {_value(fields[key])}" for key in _KEYS[kind] if fields.get(key) is not None]
     header = "\n".join(("---", *lines, "---", ""))
@@ -198,7 +198,7 @@ def _value(value: Any) -> str:
 
 
 def scalar(value: str) -> str:
-    """Return a text as the value of a key, in quotes if it would mean something else without."""
+    """Return a text as the value of a key, in quotes if it would mean something else without them."""
     plain = value and not _NEEDS_QUOTES.search(value) and not _UNPRINTABLE.search(value)
     return value if plain and isinstance(yaml.typed(value), str) else _quoted(value)
 
@@ -210,7 +210,7 @@ def _quoted(value: str) -> str:
 
 # --- questions --------------------------------------------------------------------------------------------
 
-# In their order. Without a key, the answer decides which fields are set, or asked for next: see _WAYS.
+# In the order in which they are asked. For a question without a key, _WAYS lists what each answer sets.
 _QUESTIONS: dict[str, tuple[tuple[str, str], ...]] = {
     PRESET: ((DESCRIPTION, "Description"), ("model", "Model"), (BODY, "System prompt"), (_TOOLS, "Tools")),
     PROFILE: (
@@ -222,7 +222,7 @@ _QUESTIONS: dict[str, tuple[tuple[str, str], ...]] = {
         *(("", "Tools"), ("", "Extensions"), ("", "Skills")),
     ),
 }
-# By question and answer: the fields that it sets, each to a value or by a further question for a list.
+# The fields that each answer sets: to True, or to a list that a further question asks for.
 _WAYS: dict[str, dict[str, dict[str, bool | str]]] = {
     "Tools": {
         "none": {"noTools": True},
@@ -272,7 +272,7 @@ def _ask(asker: Asker, key: str, question: str) -> dict[str, Any]:
 
 
 def _ask_way(asker: Asker, question: str) -> dict[str, Any]:
-    """Ask for one of several ways, and for the lists that it needs."""
+    """Ask a question without a key, then ask for the lists that its answer needs."""
     ways = _WAYS[question]
     chosen = ways.get(asker.choice(question, ("", *ways), ""), {})
     return {key: how if how is True else _ask_for_list(asker, str(how)) for key, how in chosen.items()}

@@ -1,8 +1,8 @@
 """The fields of preset and profile files: what each may hold, and what they put into the plan of a run. Pure.
 
-A record of fields is a plain mapping with the names of the files; a field that is not set is not
-there. The text below the header is `systemPrompt`. Which files count, and who wins: see presets/catalogue.
-The plan holds what the child's command line needs, and no secret: an API key goes through the environment.
+Fields are a plain mapping with the keys of the files; an unset field is absent. The text below the header is
+`systemPrompt`. presets/catalogue decides which file counts. The plan holds what the child's command line
+needs, but no secret: an API key goes through the environment.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ PROFILE_FLAGS = ("noTools", "noExtensions", "noSkills", "noContextFiles")
 PROFILE_LISTS = ("tools", "excludeTools", "extensions", "extraArgs", "suggestedSkills", "loadSkills")
 PROFILE_KEYS = (*PROFILE_TEXTS, *PROFILE_FLAGS, *PROFILE_LISTS)
 PRESET_KEYS = (DESCRIPTION, "model", "tools")
-# Ours, and for presets of the user alone: a clone must not decide how a child is run.
+# Our own keys, for presets of the user alone: a clone must not decide how a child runs.
 OWN_KEYS = ("agent", "driver", "timeout", "keepBackground", "nesting", "on")
 ACCOUNT, HOME, ENV = "account", "home", "env"
-ACCOUNT_KEYS = (ACCOUNT, HOME, ENV)  # the same: whose login the child uses
-NARROWING = ("permission",)  # ours, and for any preset: a project's can only narrow
+ACCOUNT_KEYS = (ACCOUNT, HOME, ENV)  # for the same presets: the login that the child uses
+NARROWING = ("permission",)  # our own, for any preset: a project's can only narrow it
 PERMISSIONS = ("read-only", "edit", "full", "ask")
 _WRONG_PERMISSION = f"this must be one of {', '.join(PERMISSIONS)}"
 REFUSED_IN_PROJECT = ("apiKey", "extensions", "extraArgs")
@@ -73,15 +73,15 @@ class FieldReader:
         self.notes: list[Flaw] = []  # odd, but the file is used
 
     def fault(self, field: str, message: str) -> None:
-        """Remember what makes the file bad."""
+        """Record a flaw that makes the file bad."""
         self.flaws.append(Flaw(message, line=self.header.lines.get(field), field=field))
 
     def note(self, field: str, message: str) -> None:
-        """Note a remark for a person who checks the file."""
+        """Record a remark for a person who checks the file."""
         self.notes.append(Flaw(message, line=self.header.lines.get(field), field=field))
 
     def text(self, key: str) -> str | None:
-        """Return a text as it was written; None where there is none, or something else."""
+        """Return a text as it was written; None if the value is missing, blank or no text."""
         value = self.header.fields.get(key)
         if isinstance(value, str) or _is_number(value):
             written: str = self.header.written[key]
@@ -91,7 +91,7 @@ class FieldReader:
         return None
 
     def words(self, key: str) -> list[str] | None:
-        """Return a list of words, from a list or from words with commas between; None where there is none."""
+        """Return the words of a list, or of a text with commas between them; None if there is neither."""
         value = self.header.fields.get(key)
         written: Any = self.header.written.get(key)
         if isinstance(value, list):
@@ -150,7 +150,7 @@ def read_preset(reader: FieldReader) -> Fields:
 
 
 def _preset_tools(reader: FieldReader) -> list[str] | None:
-    """Return the tools. A key without any is refused: it could mean that all are allowed, or none."""
+    """Return the tools. A key without tools is a fault: it could mean all tools or none."""
     if "tools" not in reader.header.fields:
         return None
     words = reader.words("tools")
@@ -169,7 +169,7 @@ def _preset_tools(reader: FieldReader) -> list[str] | None:
 
 
 def _account(reader: FieldReader) -> Iterator[tuple[str, Any]]:
-    """Yield the account: its name, the folder of the agent's settings and login, variables."""
+    """Yield the account's fields: its name, the folder of the agent's settings and login, and variables."""
     given = reader.header.fields
     for key in (ACCOUNT, HOME):
         value = given.get(key)
@@ -222,12 +222,12 @@ KNOWN_KEYS = {
 
 
 def whose(title: str, source: str | None) -> str:
-    """Say where a preset comes from."""
+    """Return the origin of a brand's agent file, in words."""
     return f"{title}'s agents" + (" of this project" if source == PROJECT else "")
 
 
 SYSTEM_PROMPT, APPENDED = "system-prompt.md", "append-system-prompt.md"
-# Of a profile; the rest has its own keys in a plan, or its own file, or must not be stored.
+# The fields in a plan's `profile`. The rest has keys of its own, or a file, or must not be stored.
 _FLAG_FIELDS = (
     *("thinkingLevel", "noTools", "tools", "noExtensions", "noSkills", "noContextFiles"),
     *("extensions", "suggestedSkills", "extraArgs"),
@@ -235,7 +235,7 @@ _FLAG_FIELDS = (
 
 
 def faults(preset: Preset, *, has_model: bool) -> Iterator[Fault]:
-    """Yield why a profile cannot be launched. A model that the call names makes up for one it lacks."""
+    """Yield the reasons against launching a profile. `has_model`: the call may name a model that it lacks."""
     if preset.kind != PROFILE:
         return
     fields = preset.fields
@@ -246,10 +246,10 @@ def faults(preset: Preset, *, has_model: bool) -> Iterator[Fault]:
 
 
 def set_up(preset: Preset) -> SetUp:
-    """Return what a preset decides of a plan."""
+    """Return the part of a plan that a preset decides."""
     texts, profile = files(preset), None
     if preset.kind == PROFILE:
-        # Beside the documented keys: there an empty list of tools means that none is forbidden.
+        # Besides the plan's `tools`, where an empty list means that no tool is forbidden.
         profile = {key: preset.fields[key] for key in _FLAG_FIELDS if key in preset.fields}
     return SetUp(
         preset=preset.name,

@@ -1,6 +1,7 @@
-"""A brand's own agent file as the header of a preset. What no key of a preset means is a fault. Pure.
+"""A brand's own agent file, read as the header of a preset. Pure.
 
-Names of tools that all agents have become ours; those of tools that the brand alone has stay.
+A field without an equivalent preset key is a fault, unless the brand lists it as harmless. Common tools get
+our names. Tools that only this brand has keep theirs.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def stem(path: str) -> str:
 
 
 def header_of(text: str, path: str, files: AgentFiles) -> tuple[yaml.Frontmatter | None, list[Flaw]]:
-    """Return the header of a preset, and what is wrong; None for a file that is no agent."""
+    """Return the file as the header of a preset, and its flaws; None if the file defines no agent."""
     said = _toml(text) if files.suffix == capabilities.TOML else yaml.parse(text)
     if not said.fields or (files.titled and not isinstance(said.fields.get(NAME), str)):
         return None, []
@@ -46,7 +47,7 @@ _KEPT = (NAME, DESCRIPTION, _MODEL)
 
 
 class _HeaderReader:
-    """Reads one header in the brand's words."""
+    """Reads one header that uses the brand's words."""
 
     def __init__(self, said: yaml.Frontmatter, files: AgentFiles) -> None:
         self._said = said
@@ -91,7 +92,7 @@ class _HeaderReader:
             yield _TOOLS, self._named(names)
 
     def _named(self, names: Iterable[str]) -> list[str]:
-        """Return tools by our names, in their order."""
+        """Return the tools under our names, in the same order."""
         found: list[str] = []
         for name in names:
             ours = self._files.tools.get(name.lower())
@@ -129,7 +130,7 @@ def _toml(text: str) -> yaml.Frontmatter:
 
 
 def _line_of(key: str, text: str) -> int:
-    """Return the line in which a key is given a value, as it is written usually."""
+    """Return the line that sets a key, as people usually write it; 1 if no line does."""
     rows = text.splitlines()
     begins = (key, f"[{key}")
     return next((number for number, row in enumerate(rows, 1) if row.strip().startswith(begins)), 1)

@@ -1,7 +1,7 @@
-"""One preset or profile file: its text becomes a record, or a list of what is wrong with it. Pure.
+"""The text of one preset or profile file, parsed into a record or a list of its flaws. Pure.
 
-A project's file may decide little: see `_restrict`. presets/fields has the fields, and presets/catalogue says
-which of several files counts. The caller reads the texts.
+A project's file may decide little: see `_restrict`. presets/fields defines the fields, and presets/catalogue
+decides which of several files counts. The caller reads the files.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 LONGEST_NAME = 100
 _NEW_NAME = re.compile("[a-zA-Z0-9_-]+")
-_AWKWARD_NAME = re.compile(r"^-|[\s/\\:]")  # on a command line: an option, two words, a path, a scope
+_AWKWARD_NAME = re.compile(r"^-|[\s/\\:]")  # looks like an option, two words, a path or a scope
 _LOUD = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _RANKS = {
     (source, kind): rank
@@ -58,8 +58,8 @@ class PresetFile:
         of: AgentFiles | None = None,
         place: int = 0,
     ) -> None:
-        self.of = of  # whose own agent file it is; None: it is ours
-        self.place = place  # of that agent in the user's setting
+        self.of = of  # the brand whose agent file it is; None: it is our own
+        self.place = place  # the brand's place in the user's setting
         self.kind = kind
         self.source = source
         self.path = path
@@ -73,7 +73,7 @@ class PresetFile:
 
     @property
     def rank(self) -> int:
-        """Of several with one name the lowest rank counts: ours, then a project's."""
+        """Of files with one name the lowest rank counts: our own before a brand's, then a project's."""
         if self.of is None:
             return _RANKS[self.source, self.kind]
         return len(_RANKS) + 2 * self.place + (self.source == GLOBAL)
@@ -85,7 +85,7 @@ def _field(key: str) -> Any:
 
 
 class _FromFile:
-    """What is known of a preset, good or bad, by its file."""
+    """The facts that a file gives about its preset, good or bad."""
 
     def __init__(self, file: PresetFile) -> None:
         self.kind = file.kind
@@ -109,8 +109,8 @@ class Preset(_FromFile):
         self.warnings: list[str] = []
         self.notes: list[Flaw] = []
 
-    tools: list[str] | None = _field("tools")  # None where no such list restricts them
-    # What only the user's own preset may say.
+    tools: list[str] | None = _field("tools")  # None: no list restricts the tools
+    # Only the user's own preset may set these.
     agent: str | None = _field("agent")
     driver: str | None = _field("driver")
     timeout: float | None = _field("timeout")
@@ -121,11 +121,11 @@ class Preset(_FromFile):
     api_key: str | None = _field("apiKey")  # never in an argument, never in a file of a run
 
     home: str | None = _field(preset_fields.HOME)
-    variables: dict[str, str] | None = _field(preset_fields.ENV)  # as the key: in no file of a run
+    variables: dict[str, str] | None = _field(preset_fields.ENV)  # like the key, never in a file of a run
 
     @property
     def account(self) -> str | None:
-        """What the account is called that the child uses; None where it is that of the agent."""
+        """The name of the account that the child uses; None for the agent's usual account."""
         if self.home is None and self.variables is None:
             return None
         named: str | None = self.fields.get(preset_fields.ACCOUNT)
@@ -138,12 +138,12 @@ class Preset(_FromFile):
 
     @property
     def whose(self) -> str | None:
-        """Whose own agent file it is, as people call the brand; None: it is our own preset."""
+        """The brand whose agent file it is, as people call the brand; None for our own presets."""
         return self.of.title if self.of else None
 
     @property
     def model(self) -> str | None:
-        """The model that is wanted, with its provider if the file names that apart."""
+        """The wanted model, with its provider if the file names that in a key of its own."""
         model: str | None = self.fields.get("model")
         provider = self.fields.get("provider")
         if model is None or provider is None or model.startswith(f"{provider}/"):
@@ -151,7 +151,7 @@ class Preset(_FromFile):
         return f"{provider}/{model}"
 
     def for_agent(self, agent: str | None) -> Preset:
-        """Return it for a run that names an agent: another one than its own gets no model of it."""
+        """Return the preset for a run of an agent. A brand's model is dropped for any other agent."""
         model = self.fields.get("model")
         if self.of is None or agent in (None, self.of.agent) or model is None:
             return self
@@ -160,7 +160,7 @@ class Preset(_FromFile):
         return self.ready(fields, [*self.warnings, told])
 
     def ready(self, fields: Fields, warnings: Sequence[str]) -> Preset:
-        """Return the same preset as it is launched; this one stays as it was read."""
+        """Return a copy with the fields and warnings of a launch; this preset stays as it was read."""
         made = Preset(self.file, self.name, fields)
         made.hidden, made.hidden_by = self.hidden, self.hidden_by
         made.warnings, made.notes = list(warnings), self.notes
@@ -184,7 +184,7 @@ class BadPreset(_FromFile):
         return f"Failed to load {self.kind} from {self.path}: {flaws}"
 
     def refusal(self) -> BadConfig:
-        """Return the error for a file that is asked for."""
+        """Return the error for a request that names this file."""
         kind = f"bad-{self.kind}"
         faults = [Fault(kind, f"{self.path}: {flaw.words()}", field=flaw.field) for flaw in self.flaws]
         other = f", or ask for {GLOBAL}:NAME" if self.source == PROJECT else ""
@@ -200,7 +200,7 @@ def is_new_name(name: str) -> bool:
 
 
 def parse(file: PresetFile, *, full_profiles: bool = False) -> Preset | BadPreset | None:
-    """Read one file; None if it is no preset at all: it has no name.
+    """Read one file. A file without a name is no preset at all, and gives None.
 
     `full_profiles` lets a profile of a project keep all its fields.
     """
@@ -238,7 +238,7 @@ def parse(file: PresetFile, *, full_profiles: bool = False) -> Preset | BadPrese
 
 
 def nameless(file: PresetFile) -> list[Flaw]:
-    """Say what is wrong with a file that is no preset, for an explicit request."""
+    """Return the flaw that makes a file no preset, for a person who named the file."""
     from tmuxagents.text import yaml  # noqa: PLC0415  (as above)
 
     header = yaml.parse(file.text)
@@ -262,7 +262,7 @@ def _check_name(reader: FieldReader, name: str) -> None:
 
 
 def _restrict(preset: Preset, reader: FieldReader, *, full_profiles: bool) -> set[str]:
-    """Take away what a project's file may not decide; return the keys."""
+    """Remove the fields that a project's file may not set; return their keys."""
     if preset.kind == PROFILE:
         dropped: tuple[str, ...] = () if full_profiles else preset_fields.REFUSED_IN_PROJECT
         words = _REFUSED
@@ -273,13 +273,13 @@ def _restrict(preset: Preset, reader: FieldReader, *, full_profiles: bool) -> se
         if preset.kind == PRESET or key in preset.fields:
             shown = key if len(key) <= LONGEST_NAME else f"{key[:LONGEST_NAME]}…"
             preset.warnings.append(words.format(key=shown, name=preset.name, path=preset.path))
-        if key != BODY:  # of that name is also the text below the header, which stays
+        if key != BODY:  # the text below the header has the same name, and stays
             preset.fields.pop(key, None)
     return set(dropped)
 
 
 def _note_unknown(preset: Preset, reader: FieldReader) -> None:
-    # A clone's name may look like one of the user's own and be another.
+    # A clone may use letters that only look like those of one of the user's names.
     plain = preset.name.isascii() if preset.source == PROJECT else preset.name.isprintable()
     if not plain or _AWKWARD_NAME.search(preset.name):
         preset.warnings.append(
@@ -288,7 +288,7 @@ def _note_unknown(preset: Preset, reader: FieldReader) -> None:
         )
     known = preset_fields.KNOWN_KEYS[preset.kind]
     if preset.kind == PRESET and preset.source == PROJECT:
-        known |= set(reader.header.fields)  # they were warned of
+        known |= set(reader.header.fields)  # _restrict has warned of these
     for key in reader.header.fields:
         if key == BODY:
             reader.note(key, "the text below the header is the prompt; this key is ignored")

@@ -1,9 +1,9 @@
 """Survey presets, profiles and skills, and choose one by its name. Each file is read once. Joins.
 
 The text that was read becomes the child's prompt, and its hash becomes part of the plan. Skills are searched
-once a call, and only if a profile names any. A folder with a SKILL.md is one skill and is not searched
-further. Only regular files are read that no other user could have written. The links of a project are not
-followed out of it: a clone could link to any of our files.
+only if a profile names any, and at most once for each folder in a call. A folder with a SKILL.md is one skill
+and is not searched further. Only regular files that no other user could have written are read. Links that
+lead out of a project are not followed: a clone could link to any of our files.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class Survey:
 
     @property
     def presets(self) -> list[Preset]:
-        """All of them, those that are hidden by another behind that one."""
+        """All presets and profiles. Hidden ones come after the one that hides them."""
         return self.catalogue.presets
 
 
 class Chooser:
-    """Chooses presets for the children of one call: files are read once, skills looked for at most once."""
+    """Chooses presets for the children of one call. Files are read once, skills once for each folder."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Chooser:
             *([hiding] if hiding else []),
             *unknown_tools(chosen, known),
         ]
-        faults = list(preset_fields.faults(chosen, has_model=True))  # whether it has one, only the call knows
+        faults = list(preset_fields.faults(chosen, has_model=True))  # the call may name a model
         if faults:
             raise BadRequest(
                 faults[0].message, kind=faults[0].kind, faults=faults, hint=f"correct {chosen.path}"
@@ -109,7 +109,7 @@ def survey(
 
 
 def _foreign(environment: Mapping[str, str], settings: Settings) -> tuple[list[disk.ForeignFiles], list[str]]:
-    """Return the brands whose own agent files are presets, too, by the user's setting; and warnings."""
+    """Return the brands whose agent files the user's setting adds as presets, and warnings."""
     having = {name: files for name in AGENTS if (files := AGENTS[name].agent_files()) is not None}
     found, unknown = [], []
     for place, name in enumerate(settings.presets_from):
@@ -145,7 +145,7 @@ def key_variables(preset: Preset, plan: Plan) -> tuple[Mapping[str, str], list[s
 
 
 def tools_of(preset: Preset, settings: Settings) -> Sequence[str]:
-    """Return the tools that a preset's child has by itself, if they are known, by its names and ours."""
+    """Return the built-in tools of a preset's child, under its names and ours; none if they are unknown."""
     name = preset.fields.get("agent") or settings.default_agent
     agent = find(name, settings.agent_kinds.get(name))
     if agent is None or not agent.tools:
@@ -155,7 +155,7 @@ def tools_of(preset: Preset, settings: Settings) -> Sequence[str]:
 
 
 def unknown_tools(preset: Preset, known: Sequence[str]) -> Iterator[str]:
-    """Warn of tools that the child does not have by itself: an extension may bring them, or it is a slip."""
+    """Warn of tools that the child itself lacks. An extension may bring them, or the name is a slip."""
     unknown = ", ".join(describe.unknown(preset, known)) if known else ""
     if unknown:
         yield f"{preset.kind} {preset.name}: the child itself has no tool {unknown}; passed on all the same"
@@ -182,9 +182,9 @@ _NOT_SEARCHED = ("node_modules",)
 
 
 def scan(folder: str, within: str | None = None) -> Iterator[catalogue.SkillFile]:
-    """Yield the files of a skills folder, by name; a folder that is not there has none.
+    """Yield the files of a skills folder, sorted by name. A missing folder has none.
 
-    Links may lead anywhere, but for texts: those lie `within` that folder, if one is named.
+    Links to folders may lead anywhere. `within`: the folder in which a text must lie to be read.
     """
     seen: set[tuple[int, int]] = set()
     waiting = [(folder, 0)]
