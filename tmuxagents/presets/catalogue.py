@@ -65,7 +65,7 @@ class Catalogue:
         return list(dict.fromkeys(preset.name for preset in self.presets))
 
     def choose(self, wanted: str, *, refuse: Callable[[str], BadRequest] | None = None) -> Preset:
-        """Return the preset or profile of a name. Raises BadConfig if it is bad, `refuse` words an unknown one."""
+        """Return the preset or profile of a name; raise if it is unknown (worded by `refuse`) or bad."""
         source, name = scoped(wanted)
         found = [one for one in self.presets if one.name == name and source in (None, one.source)]
         bad = [one for one in self.bad if source in (None, one.source)]

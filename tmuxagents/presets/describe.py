@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _COLUMN = 19
 _MASK = "****"
 _SHOWN_ENDS = 4
-_LONGEST_HIDDEN = 8  # a key of at most so many characters is not shown at all
+_LONGEST_HIDDEN = 8  # a key that is no longer is not shown at all
 _DETAILS = {
     PRESET: (
         *(DESCRIPTION, "model", "tools"),
