@@ -1,7 +1,7 @@
 """The process in the window of a live Claude Code: `python -I -S bridge.py PROGRAM...`.
 
-Claude Code has its hooks in its command line. The hook of a permission waits for our answer, while a person
-may answer on the screen: then Claude Code ends the hook, or carries the call out. Joins.
+Claude Code gets its hooks from its command line. The hook for a permission waits for our answer, but a person
+may also answer on the screen. Claude Code then ends the hook, or carries the call out. Joins.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 _ANSWER, _USAGE = b'"type":"assistant"', b'"usage":'
 _DONE = ("PostToolUse", "PostToolUseFailure")
-_CLOSES = ("UserPromptSubmit", "Stop", "StopFailure")  # every question
+_CLOSES = ("UserPromptSubmit", "Stop", "StopFailure")  # these close every question
 
 
 class HeldHook:
-    """A hook that waits for an answer; `before`: the calls that it is not about, and that were open then."""
+    """A hook that waits for an answer. `before`: calls that were open then and that are not its own."""
 
     def __init__(self, line: socket.socket, asked: dict[str, Any], before: set[str]) -> None:
         self.line = line
@@ -48,15 +48,15 @@ class ClaudeBridge(HookBridge):
         super().__init__(run_dir)
         self._held: dict[str, HeldHook] = {}
         self._count = 0
-        self._calls: dict[str, str] = {}  # open ones: their tools
+        self._calls: dict[str, str] = {}  # open calls: id -> tool
 
     def pass_on(self, name: str, said: bytes) -> None:
-        """Pass on what a hook was given; a question gets an id first."""
+        """Pass on the input of a hook, except a question: `_ask` passes that on with an id."""
         if name != PATIENT:
             super().pass_on(name, said)
 
     def heard(self, name: str, raw: dict[str, Any]) -> None:
-        """Keep the hook of a question; close what a person answered, once the call or the turn is over."""
+        """Hold the hook of a question. When a call or turn is over, close the questions that this answers."""
         path = raw.get("transcript_path")
         if self._transcript is None and isinstance(path, str):
             self._transcript = GrowingFile(path)
@@ -79,17 +79,17 @@ class ClaudeBridge(HookBridge):
         line = self.line.dup()
         asked = {**raw, "input": raw.get("tool_input")}
         self._held[known] = HeldHook(line, asked, self._calls.keys() - {own})
-        self.poll.register(line, 0)  # only that it has gone
+        self.poll.register(line, 0)  # only to notice that it is closed
         self.write(jsonline.encode({**raw, "ask": known}))
 
     def ended(self) -> None:
-        """Pass on what its calls used: the transcript may come behind the hook."""
+        """Pass on the usage of its calls: the transcript may get it only after the hook."""
         for line in self._transcript.lines() if self._transcript else ():
             if _ANSWER in line and _USAGE in line:
                 self.write(line + b"\n")
 
     def news(self) -> None:
-        """Pass on what its calls used; close the questions whose hooks it has ended: a person said no."""
+        """Pass on the usage of its calls. Close the questions whose hooks are gone: a person denied them."""
         self.ended()
         if not self._held:
             return
@@ -110,7 +110,7 @@ class ClaudeBridge(HookBridge):
         line.close()
 
     def obey(self, order: Mapping[str, Any]) -> None:
-        """Answer a question. What a person answers on the screen in this moment counts instead."""
+        """Answer a question. If a person has just answered it on the screen, that answer counts instead."""
         one = order.get("ask") if order.get("order") == "answer" else None
         held = self._held.get(str(one))
         if held is None:

@@ -2,19 +2,20 @@
 
 In a batch run its stdin stays open: prompt, messages and answers are lines of JSON.
 
-- A child takes the user's settings, and of its folder only CLAUDE.md, not those of folders above. Without a
-  terminal Claude Code asks nobody whether to trust a folder, and would run the hooks of any clone.
-- `read-only` is a list of tools that read, and anything that would ask is denied: plan mode runs shell
-  commands that a service judges, and its answers are plans. `edit` may change files; a shell command that
-  does more is denied. `full` is checked by nobody. `ask` asks us.
-- It starts no agents of its own, no timers, and talks to no other session: what launches runs is
-  tmuxagents.
-- The system prompt of a session is that of its first run, unless a later run has one of its own.
+- A child uses the user's settings. From its folder it takes only CLAUDE.md, and none from the folders above.
+  Without a terminal, Claude Code asks nobody whether to trust a folder, so it would run the hooks of any
+  clone.
+- `read-only` is a list of tools that read; anything that needs a question is denied. Plan mode is not used:
+  in it a service judges shell commands, and answers are plans. `edit` may change files; a shell command that
+  does more is denied. With `full`, nothing is checked. With `ask`, Claude Code sends each question to the
+  wrapper.
+- It may not start sub-agents or timers, or talk to other sessions. Only tmuxagents launches runs.
+- A session keeps the system prompt of its first run, unless a later run has one of its own.
 
-A live one has hooks in `--settings`, and each sends what it is given to our bridge. Claude Code takes a first
-prompt only on its command line, so that has one sentence which includes the prompt's file. Messages go in by
-hooks, too: after the next tool, or when it would stop; one that comes while it rests is not taken. What it
-used is in its transcript; what a person did not allow, no hook says.
+A live one has hooks in `--settings`, and each sends its input to our bridge. Claude Code takes a first prompt
+only from its command line, so the command line holds one sentence with the path of the prompt file. Messages
+go in by hooks, too: after the next tool, or when it is about to stop. A message that arrives while it is idle
+is not delivered. Its usage comes from its transcript. No hook reports what a person denied.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _HOOKS = (
     *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure"),
     *("Notification", "Stop", "StopFailure", "SessionEnd"),
 )
-_ASKS_S = 7 * 24 * 3600  # so long a question may wait for our answer
+_ASKS_S = 7 * 24 * 3600  # how long a question may wait for our answer
 _TASK = "Do the task in this file: @"
 _MODES = {
     words.READ_ONLY: "dontAsk",
@@ -54,7 +55,7 @@ _MODES = {
 _MEANS = {mode: level for level, mode in _MODES.items()}
 _READING = ("Read", "Grep", "Glob")
 _NEVER = ("Task", "Agent", "Workflow", "CronCreate", "ScheduleWakeup", "ListAgents", "SendMessage")
-# What may be named besides the tools that are ours, too.
+# Our names of tools -> its own.
 _TOOLS = {
     "read": "Read",
     "bash": "Bash",
@@ -100,12 +101,12 @@ class Claude(Agent):
         return line + _system_prompt(plan, run_dir)
 
     def environment(self, _agent_dir: str, plan: Plan | None) -> Mapping[str, str]:
-        """Return what lets it read the CLAUDE.md of its folder, and, as root, do everything if it may."""
+        """Return the variables that let it read its folder's CLAUDE.md, and that permit `full` to root."""
         own = {"CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD": "1"}
         return own | ({"IS_SANDBOX": "1"} if plan and plan.permission == words.FULL else {})
 
     def key_variables(self, key: str, _provider: str | None) -> Mapping[str, str]:
-        """Return the variable that gives it an API key; a token would take precedence."""
+        """Return the variables that give it an API key and clear the token, which would take precedence."""
         return {"ANTHROPIC_API_KEY": key, "ANTHROPIC_AUTH_TOKEN": ""}
 
     def reader(self, plan: Plan, _run_dir: str) -> ClaudeReader:
@@ -113,7 +114,7 @@ class Claude(Agent):
         return ClaudeReader(_cost_before(plan))
 
     def talker(self, plan: Plan, _run_dir: str) -> Talker:
-        """Return what talks to one child."""
+        """Return a talker for one child."""
         from tmuxagents.agents.claude.reader import ClaudeTalker  # noqa: PLC0415  (a live child needs none)
 
         return ClaudeTalker(plan.run_id, _cost_before(plan))
@@ -167,7 +168,7 @@ AGENT = Claude()
 
 
 def _system_prompt(plan: Plan, run_dir: str) -> list[str]:
-    """Return the flags of a system prompt; without the last a session that continues would ignore it."""
+    """Return the flags of a system prompt. Without the last one, a continued session would ignore it."""
     own = "--system-prompt-file" if plan.preset_kind == "profile" else "--append-system-prompt-file"
     files = ((own, plan.system_prompt_path), ("--append-system-prompt-file", plan.append_system_prompt_path))
     line = [f"{flag}={inside(path, run_dir)}" for flag, path in files if path]
@@ -185,19 +186,19 @@ _BY_A_PERSON = ("prompt_input_exit", "logout", "clear")  # why a session ended
 
 
 class ClaudeLiveReader(HookedReader):
-    """Reads what the hooks of one Claude Code say."""
+    """Reads the hooks and the transcript of one live Claude Code, as the bridge passes them on."""
 
     def __init__(self, sent: Sent) -> None:
         super().__init__(sent)
-        self._asking: dict[str, str] = {}  # question: the tool that may not be used yet
-        self._counted: dict[str, None] = {}  # answers whose usage is known
+        self._asking: dict[str, str] = {}  # question -> the tool that it asks about
+        self._counted: dict[str, None] = {}  # answers whose usage is counted
 
     def kind(self, raw: Any) -> str:
         """Return the name of the hook, or the kind of a line of the bridge."""
         return raw_json.word(raw.get("hook_event_name")) or super().kind(raw)
 
     def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:  # noqa: C901, PLR0911  (a case for each hook)
-        """Read what a hook says, a line of the transcript, or one of the bridge."""
+        """Read the input of a hook, a line of the transcript, or a line of the bridge."""
         tool = raw.get("tool_name")
         match kind:
             case "SessionStart":
@@ -216,7 +217,7 @@ class ClaudeLiveReader(HookedReader):
                 return self._called(raw, _words(raw.get("tool_response")), now, failed=False)
             case "PostToolUseFailure":
                 return self._called(raw, raw_json.text(raw.get("error")) or "", now, failed=True)
-            case "PermissionRequest":  # the bridge gives it an id, and says when it is closed
+            case "PermissionRequest":  # the bridge gives it an id, and reports when it is closed
                 ask = question(raw_json.text(raw.get("ask")) or "", {**raw, "input": raw.get("tool_input")})
                 self.asks.ask(ask)
                 self._asking[ask.id] = raw_json.word(tool) or "tool"
@@ -243,12 +244,12 @@ class ClaudeLiveReader(HookedReader):
         return told
 
     def _used(self, message: dict[str, Any]) -> list[Event]:
-        """Report what one call of the model used: the transcript has a line for each block of its answer."""
+        """Report the usage of a model call once: the transcript has a line for each block of its answer."""
         known = raw_json.key(message.get("id"))
         if known is None or known in self._counted or message.get("stop_reason") is None:
             return []
         raw_json.remember(self._counted, known, None)
-        # That of a run: it may come behind the end of the turn, and is no work.
+        # Counted for the run: it may come after the end of the turn, and does not show work.
         return usage_of(figures_of(message.get("usage")), words.OF_RUN)
 
     def _called(self, raw: dict[str, Any], text: str, now: float, *, failed: bool) -> Reading:
@@ -256,7 +257,7 @@ class ClaudeLiveReader(HookedReader):
         return Reading(self.result(raw.get("tool_use_id"), text, now, failed=failed), active=True)
 
     def _answered(self, raw: dict[str, Any]) -> list[Event]:
-        """Report what our answer denies: no hook does."""
+        """Report a call that our answer denies: no hook reports it."""
         ask = self.asks.answered(raw)
         if ask is None or ask.kind != PERMISSION or raw.get("answer") == ALLOW:
             return []
@@ -265,7 +266,7 @@ class ClaudeLiveReader(HookedReader):
         return [events.denied(call, tool, f"denied by {self.asks.given[ask.id][1]}")]
 
     def _stop(self, kind: str, raw: dict[str, Any]) -> Reading:
-        """Report the end of a turn. That one was broken off, no hook says at once: its idleness tells."""
+        """Report the end of a turn. No hook reports an interrupt: only the idle notification shows it."""
         said = raw.get("last_assistant_message")
         if kind == "Stop":
             self.error_message, answer = None, raw_json.text(said)
@@ -280,7 +281,7 @@ class ClaudeLiveReader(HookedReader):
 
 
 def _words(response: Any) -> str:
-    """Return what a tool gave, as text."""
+    """Return the output of a tool as text."""
     if not isinstance(response, dict):
         return raw_json.text(response) or ""
     file = response.get("file")

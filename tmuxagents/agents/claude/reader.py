@@ -1,11 +1,13 @@
 """Read the stream of Claude Code, and talk to it. Pure.
 
-A `result` line has the tokens of its turn, but the cost of the whole session; the cost of the turn is given
-by model. Pieces of messages show that the model writes, and what a call used if its turn never ends.
+A `result` line gives the turn's tokens but the session's total cost. Newer versions also list the turn's cost
+per model, and we add those up. Partial messages show that the model is writing. They also give the usage of a
+turn that never ends.
 
-Its stdin may stay open for prompt, messages, interrupts and answers. Every message has an id, and Claude Code
-says when it takes up and when it has done what has that id. A message that steers is read between two calls
-of the model, a follow-up when the turn is over. If stdin ends while a question is open, that is a denial.
+Its stdin may stay open for prompt, messages, interrupts and answers. Every message has an id. Claude Code
+reports when it starts on that message and when it is done with it. It reads a steering message between two
+model calls, and a follow-up when the turn is over. If stdin closes while a question is open, that is a
+denial.
 """
 
 from __future__ import annotations
@@ -43,12 +45,12 @@ class ClaudeReader(EnvelopeReader):
 
     def __init__(self, cost_before: float = 0.0) -> None:
         super().__init__()
-        self._cost = cost_before  # of the session so far, for versions that tell nothing else
-        self._calls_used = dict.fromkeys(_FIGURES, 0)  # by calls of a turn that has not ended
-        self._lacks_end = False  # the last message has begun, and not ended as the model ends one
+        self._cost = cost_before  # of the session so far; older versions report nothing else
+        self._calls_used = dict.fromkeys(_FIGURES, 0)  # by the calls of a turn that has not ended
+        self._lacks_end = False  # the last message has begun, but the model has not ended it
 
     def is_refused(self, raw: dict[str, Any], call: Any) -> bool:
-        """Say whether the line says that permission was refused; a call that was broken off was not."""
+        """Say whether the line reports a refused permission; a call that was broken off was not refused."""
         for one in raw_json.listed(raw.get("tool_result_meta")):
             if isinstance(one, dict) and one.get("id") == call:
                 return raw_json.table(one.get("permission_decision")).get("decision") == "reject"
@@ -60,7 +62,7 @@ class ClaudeReader(EnvelopeReader):
         return usage_of(figures_of(raw.get("usage")), OF_RUN, cost=self._cost_of(raw), cost_kind=ESTIMATED)
 
     def left(self, exit_code: int | None) -> list[Event]:
-        """Return what a turn used that has not ended; its cost is not known."""
+        """Return the rest of the answer, and the usage of an unfinished turn, whose cost is unknown."""
         told = super().left(exit_code)
         return told + ([] if self.settled else usage_of(self._calls_used, OF_RUN, cost_kind=ESTIMATED))
 
@@ -74,7 +76,7 @@ class ClaudeReader(EnvelopeReader):
         return max(0.0, total - before)
 
     def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:
-        """Read one line: also another try, a denial, and where a message begins or ends."""
+        """Read one line: also a retry, a denial, or the beginning or end of a message."""
         match kind:
             case "system:api_retry":
                 return Reading([*self._opened(raw), *self.works_again(), _retry(raw)], active=True)
@@ -100,7 +102,7 @@ class ClaudeReader(EnvelopeReader):
         return [*told, *self._told_texts()]
 
     def ending(self, raw: dict[str, Any]) -> str | None:
-        """Return how the turn ended: a connection that broke off in the last answer reads as success."""
+        """Return how the turn ended. If the connection broke off in the answer, the line says success."""
         how = super().ending(raw)
         lacks_end, self._lacks_end = self._lacks_end, False
         if how != "stop" or not lacks_end:
@@ -120,7 +122,7 @@ def _retry(raw: dict[str, Any]) -> Event:
 
 
 def figures_of(raw: Any) -> dict[str, int]:
-    """Return the figures of a usage in our words."""
+    """Return usage figures under our names."""
     told = raw_json.table(raw)
     return {key: raw_json.count(told.get(name)) for key, name in _FIGURES.items()}
 
@@ -137,15 +139,15 @@ class ClaudeTalker(EnvelopeTalker, ClaudeReader):
 
     def __init__(self, run_id: str, cost_before: float = 0.0) -> None:
         super().__init__(cost_before)
-        self._run_id = run_id  # a session takes no message twice, and has those of its earlier runs
-        # What was said and is not done: id -> the message, if it has not been taken up.
+        self._run_id = run_id  # for ids: a session ignores those that it has seen in this run or before
+        # Messages that are not done: id -> the message; None for the prompt, and once it has started.
         self._open: dict[str, InboxMessage | None] = {}
         self._interrupts: dict[str, InboxMessage] = {}
-        self._tells = False  # it says what becomes of a message
+        self._tells = False  # it reports what becomes of a message
 
     @property
     def is_idle(self) -> bool:
-        """Say whether no turn runs and nothing that was said is left to do."""
+        """Say whether no turn runs, and no message or interrupt is open."""
         return self.settled and not self._open and not self._interrupts
 
     def begin(self, prompt: str) -> bytes:
@@ -153,7 +155,7 @@ class ClaudeTalker(EnvelopeTalker, ClaudeReader):
         return self._say(prompt, 0, None)
 
     def say(self, message: InboxMessage) -> bytes | None:
-        """Return the words of a message or an interrupt."""
+        """Return the line for a message or an interrupt."""
         if message.kind == STOP:
             request = self._id(message.inbox_id)
             self._interrupts[request] = message
@@ -165,7 +167,7 @@ class ClaudeTalker(EnvelopeTalker, ClaudeReader):
         known = self._id(number)
         self._open[known] = message
         blocks = [{"type": "text", "text": text}]
-        if text.startswith("/"):  # it takes the last block for a command, and leaves a blank one out
+        if text.startswith("/"):  # only the last block can be a command, and a blank one is left out
             blocks.append({"type": "text", "text": "\n"})
         said = {"role": "user", "content": blocks}
         return jsonline.encode({"type": "user", "uuid": known, "message": said, **more})
@@ -176,9 +178,9 @@ class ClaudeTalker(EnvelopeTalker, ClaudeReader):
         return f"{run[:8]}-{run[8:12]}-4{run[12:15]}-8{run[15:16]}00-{number:012x}"
 
     def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:
-        """Read one line: also what becomes of questions, interrupts and messages."""
+        """Read one line: also reports on questions, interrupts and messages."""
         match kind:
-            case "control_cancel_request":  # it no longer asks
+            case "control_cancel_request":  # it withdraws a question
                 self._asked.pop(raw_json.key(raw.get("request_id")) or "", None)
                 return ACTIVE
             case "control_response":  # it has taken an interrupt
@@ -189,7 +191,7 @@ class ClaudeTalker(EnvelopeTalker, ClaudeReader):
         return super().take(kind, raw, now)
 
     def _lifecycle(self, raw: dict[str, Any]) -> list[Event]:
-        """Report that it has taken a message, and note when it has done what that asked."""
+        """Report that it has started on a message, and note when it is done with it."""
         self._tells = True
         known, state = raw_json.key(raw.get("command_uuid")) or "", raw.get("state")
         if state in _OVER:
@@ -201,7 +203,7 @@ class ClaudeTalker(EnvelopeTalker, ClaudeReader):
         return [*self._told_texts(), *_sent(message)]
 
     def turn_over(self, raw: dict[str, Any]) -> list[Event]:
-        """Report the end of a turn; a version that says nothing of messages has taken them all by then."""
+        """Report the end of a turn. A version that does not report on messages has taken them all by then."""
         told = super().turn_over(raw)
         sent = [] if self._tells else [event for message in self._open.values() for event in _sent(message)]
         is_done = [known for known, message in self._open.items() if message is None or not self._tells]

@@ -1,12 +1,12 @@
 """`codex app-server`: a child whose stdin stays open, in lines of JSON-RPC. Pure.
 
-The first words are a greeting; its answer is met with the session, new or continued, and that one's with the
-prompt. A message that steers goes into the turn at work; one that follows up waits here until the turn has
-ended.
+We greet the server first. When it has answered, we open a session, new or continued. When the session is
+open, we send the prompt. A steering message goes into the current turn; a follow-up waits here until the turn
+has ended.
 
 A live Codex has its app server, its own screen, and our client between them. The bridge starts both, gives
-the task before the screen opens, and passes on what the app server says. A person is known by a message of
-the screen's own, or by a turn that none of our messages broke off: Codex says nothing of keys.
+the task before the screen opens, and passes on what the app server reports. Codex reports no keys. So a
+person has typed if the screen sends a message, or if a turn is interrupted and not by one of our messages.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class AppServer(Talker, ThreadReader):
         self._prompt: str | None = None
         self._number = 0
         self._requests: dict[int, tuple[str, InboxMessage | None]] = {}  # ours that have no answer yet
-        self._held: list[InboxMessage] = []  # messages that wait for their turn
-        self._refused: set[int] = set()  # those that the turn at work would not take
+        self._held: list[InboxMessage] = []  # messages that cannot be sent yet
+        self._refused: set[int] = set()  # messages that the current turn did not take
 
     # --- what is said ---
 
@@ -65,21 +65,21 @@ class AppServer(Talker, ThreadReader):
 
     @property
     def is_idle(self) -> bool:
-        """Say whether no turn runs and nothing that was said is left to do."""
+        """Say whether no turn runs, and no request, message or question is open."""
         return not (self.turn or self._requests or self._held or self.questions)
 
     def begin(self, prompt: str | None) -> bytes:
-        """Return the greeting. Without a prompt, the session is opened and nothing else is done."""
+        """Return the greeting. Without a prompt, only the session is opened."""
         self._prompt = prompt
         return self._request(_GREETS, _GREETING)
 
     def say(self, message: InboxMessage) -> bytes:
-        """Return the words of a message, or keep it until it can be said."""
+        """Return the request for a message, or keep the message until it can be sent."""
         self._held.append(message)
         return self.unsaid()
 
     def unsaid(self) -> bytes:
-        """Say what waits, as far as it can be said now."""
+        """Return the requests for all waiting messages that can be sent now."""
         words, waiting, self._held = b"", self._held, []
         for message in waiting:
             said = self._words(message)
@@ -90,7 +90,7 @@ class AppServer(Talker, ThreadReader):
         return words
 
     def _words(self, message: InboxMessage) -> bytes | None:
-        """Return the words of a message; None while it has to wait."""
+        """Return the request for a message; None while it has to wait."""
         is_coming = any(
             method in (_GREETS, _BEGINS, _CONTINUES, _PROMPTS) for method, _ in self._requests.values()
         )
@@ -115,7 +115,7 @@ class AppServer(Talker, ThreadReader):
         return jsonline.encode({"method": method, "id": self._number, "params": parameters})
 
     def answer(self, ask_id: str, answer: str, by: str) -> Reading:
-        """Answer a question. Words that are no option refuse, and steer the turn."""
+        """Answer a question. For a permission, free text is a refusal, and steers the turn."""
         asked = self.questions.pop(ask_id, None)
         if asked is None:
             return NOTHING
@@ -129,7 +129,7 @@ class AppServer(Talker, ThreadReader):
     # --- what is read ---
 
     def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:
-        """Read one line: the answer to one of our requests, or what the session tells."""
+        """Read one line: the answer to one of our requests, or a report of the session."""
         if kind != ANSWER:
             return super().take(kind, raw, now)
         number = raw_json.whole(raw.get("id"))
@@ -151,14 +151,14 @@ class AppServer(Talker, ThreadReader):
         return Reading(told, active=True, reply=self.unsaid())
 
     def _open(self) -> bytes:
-        """Ask for the session: a new one, or the one that goes on, without its earlier turns."""
+        """Request the session: a new one, or a continued one without its earlier turns."""
         if self._continues is None:
             return self._request(_BEGINS, self._settings)
         more = {"threadId": self._continues, "excludeTurns": True}
         return self._request(_CONTINUES, {**more, **self._settings})
 
     def _refusal(self, method: str, message: InboxMessage | None, error: dict[str, Any]) -> Reading:
-        """Take the refusal of a request: without a session or a turn the run is over."""
+        """Take the refusal of a request. Without a session or a turn, the run is over."""
         said = raw_json.sentence(error.get("message"))
         if method in (_GREETS, _BEGINS, _CONTINUES):
             self._held.clear()
@@ -184,12 +184,12 @@ def _input(text: str | None) -> list[dict[str, Any]]:
 
 
 class CodexLiveReader(LiveReader, ThreadReader):
-    """Reads the lines of the app server, and those of the bridge, which have a type and no method."""
+    """Reads the lines of the app server and of the bridge; those of the bridge have a type, but no method."""
 
     def __init__(self, sent: Sent) -> None:
         super().__init__(sent)
         self.alone = False
-        self._stops = False  # a message has broken off the turn
+        self._stops = False  # a message has interrupted the turn
 
     def feed(self, line: bytes, now: float) -> Reading:
         """Read one line."""
@@ -198,11 +198,11 @@ class CodexLiveReader(LiveReader, ThreadReader):
         return told
 
     def kind(self, raw: Mapping[str, Any]) -> str:
-        """Return the type of a line of the bridge, else what the app server's line is."""
+        """Return the type of a line of the bridge, or the kind of a line of the app server."""
         return raw_json.word(raw.get("type")) or super().kind(raw)
 
     def turn_over(self, turn: dict[str, Any], now: float) -> Reading:
-        """Report the end of a turn. One that no message has broken off, a person has."""
+        """Report the end of a turn. If it was interrupted, but by no message, a person did it."""
         self.typed |= turn.get("status") == "interrupted" and not self._stops
         self._stops = False
         told = super().turn_over(turn, now)
@@ -236,7 +236,7 @@ class CodexLiveReader(LiveReader, ThreadReader):
         return super().take(kind, raw, now)
 
     def _said(self, item: dict[str, Any]) -> Reading:
-        """Report what a person says; our own messages have no id of a client."""
+        """Report a person's message; our own have no client id."""
         if item.get("clientId") is None:
             return NOTHING
         self.typed, self.settled = True, False
@@ -251,5 +251,5 @@ class CodexLiveReader(LiveReader, ThreadReader):
             self.refused[asked.item] = self.asks.given[ask.id][1]
 
 
-# The bridge has the arguments.
+# The bridge makes the arguments.
 LIVE = LiveAgent(lambda _plan, _run_dir: [], CodexLiveReader, f"{__file__.rpartition('/')[0]}/bridge.py")

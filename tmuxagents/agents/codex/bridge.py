@@ -1,8 +1,8 @@
 """The process in the window of a live Codex: `python -I -S bridge.py PROGRAM...`.
 
-It starts an app server that only the user can reach, is its first client, gives it the task, and then opens
-Codex's own screen on it. What the app server says goes to the wrapper as it is, and what the wrapper orders
-is said to the app server. It ends with the screen, and ends the app server with itself.
+It starts an app server that only the user can reach, and is its first client. It gives the server the task,
+and then opens Codex's own screen on it. It passes the server's lines on to the wrapper as they are, and the
+wrapper's orders to the server. When the screen is closed, the bridge ends the server and itself.
 
 Joins.
 """
@@ -50,8 +50,8 @@ class CodexBridge:
         self._program = list(program)
         self._run_dir = run_dir
         self._talker = talker
-        self._talker.alone = False  # the screen answers what Codex asks for
-        self._is_theirs = is_theirs  # the session is opened for a person, who says what to do
+        self._talker.alone = False  # the screen answers Codex's requests
+        self._is_theirs = is_theirs  # a person reopens the session, and decides what to do
         self._told = os.open(f"{run_dir}/{directory.LIVE_EVENTS}", os.O_WRONLY | os.O_CLOEXEC)
         orders = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
         self._orders = os.open(f"{run_dir}/{directory.LIVE_ORDERS}", orders)
@@ -61,7 +61,7 @@ class CodexBridge:
         self._screen: subprocess.Popen[bytes] | None = None
         self._line: WebSocket | None = None
         self._settlings = 0
-        self._signal = 0  # what ends us
+        self._signal = 0  # the signal that ends us
         self._woken, waking = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(waking)
         for number in (signal.SIGTERM, signal.SIGHUP):
@@ -71,7 +71,7 @@ class CodexBridge:
     # --- from the start to the end ---
 
     def _note_signal(self, number: int, _frame: object) -> None:
-        self._signal = number  # not more than that: a process may just be starting
+        self._signal = number  # and do no more: a process may just be starting
 
     def run(self) -> int:
         """Serve until the screen is closed; return our exit code."""
@@ -92,9 +92,9 @@ class CodexBridge:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def _connect(self) -> WebSocket:
-        """Start the app server in a group of its own, so that no key of the terminal is a signal for it.
+        """Start the app server in its own process group, so that no key of the terminal sends it a signal.
 
-        In a session of its own it would be a service, which outlives its run if we are killed.
+        In its own process session it would count as a service, and outlive its run if we are killed.
         """
         path = f"{self._folder}/socket"
         words = [*self._program, "app-server", "--listen", f"unix://{path}"]
@@ -111,7 +111,7 @@ class CodexBridge:
             time.sleep(_LOOK_EVERY_S)
 
     def _serve(self, line: WebSocket) -> int:
-        """Pass on what either side says, until the screen is closed."""
+        """Pass on the lines of either side until the screen is closed."""
         poll = select.poll()
         poll.register(line, select.POLLIN)
         poll.register(self._orders, select.POLLIN)
@@ -135,10 +135,10 @@ class CodexBridge:
     # --- what the app server says ---
 
     def _hear(self, message: bytes) -> None:
-        """Take one line, answer what is for us to answer, and pass it on."""
+        """Take one line, reply if that is our part, and pass the line on."""
         line = message.replace(b"\n", b" ")
         reading = self._talker.feed(line, time.monotonic())
-        for event in reading.events:  # messages that were taken, before what they lead to
+        for event in reading.events:  # a taken message is reported before its effects
             self._settlings += event.type == "settled"
             if event.type == "message_sent":
                 self._tell("bridge_taken", inboxId=event.fields["inboxId"])
@@ -151,7 +151,7 @@ class CodexBridge:
         self._write(line + b"\n")
 
     def _say(self, words: bytes) -> None:
-        """Say lines to the app server, each as one message."""
+        """Send lines to the app server, each as one message."""
         for line in words.splitlines():
             assert self._line is not None
             self._line.send(line)
@@ -166,7 +166,7 @@ class CodexBridge:
     # --- what the wrapper orders ---
 
     def _obey(self) -> bool:
-        """Carry out what was ordered; say whether it is time to leave."""
+        """Carry out the orders; say whether it is time to leave."""
         self._ordered += os.read(self._orders, _PIECE)
         *lines, self._ordered = self._ordered.split(b"\n")
         leaves = [self._carry_out(jsonline.decode(line)) for line in lines if line]
@@ -188,19 +188,19 @@ class CodexBridge:
             ask, answer, by = order["ask"], order["answer"], order["by"]
             self._tell("bridge_answer", ask=ask, answer=answer, by=by)
             self._say(self._talker.answer(ask, answer, by).reply)
-        # Only if nothing has happened since: else the wrapper will hear of that, and decide anew.
+        # Only if nothing has happened since; otherwise the wrapper will learn of it, and decide again.
         return what == "leave" and order.get("settlings") == self._settlings and self._talker.is_idle
 
     # --- the screen ---
 
     def _may_open(self) -> bool:
-        """Say whether the screen may open: not before the first turn, which it could keep from beginning."""
+        """Say whether the screen may open. Before the first turn, it could keep that turn from beginning."""
         return self._is_told_session and (
             self._talker.turn is not None or self._talker.settled or self._is_theirs
         )
 
     def _open(self) -> int:
-        """Open the screen on our terminal; return a descriptor that tells of its end."""
+        """Open the screen on our terminal; return a descriptor that is readable once the screen has ended."""
         model = ["-m", self._talker.model] if self._talker.model else []
         words = ["--remote", f"unix://{self._folder}/socket", *model, "resume", str(self._talker.session)]
         self._screen = subprocess.Popen([*self._program, *words])
@@ -208,7 +208,7 @@ class CodexBridge:
 
 
 def _end(process: subprocess.Popen[bytes] | None) -> None:
-    """End a process with its group: a program may be a launcher that hands no signal on."""
+    """End a process with its group: a program may be a launcher that passes no signal on."""
     if process is None or process.poll() is not None:
         return
     for number in (signal.SIGTERM, signal.SIGKILL):
@@ -216,7 +216,7 @@ def _end(process: subprocess.Popen[bytes] | None) -> None:
         if group != os.getpgrp():
             os.killpg(group, number)
         elif number == signal.SIGTERM and group == os.getpid():
-            os.killpg(group, number)  # our own, which is noted and no more
+            os.killpg(group, number)  # our own group: we only note the signal
         else:
             process.send_signal(number)
         try:
@@ -228,7 +228,7 @@ def _end(process: subprocess.Popen[bytes] | None) -> None:
 
 def main(program: Sequence[str]) -> int:
     """Serve one run; return our exit code."""
-    # A key for the screen. If it were ignored here, it would be in what we start.
+    # This key is for the screen. If we ignored it, the programs that we start would ignore it, too.
     signal.signal(signal.SIGINT, lambda *_: None)
     run_dir = os.environ.pop(FOLDER_VARIABLE)
     plan = directory.read_plan(run_dir)

@@ -1,17 +1,17 @@
-"""How to call Codex. A batch run talks to its app server; a Codex too old for that gets `codex exec`.
+"""How to call Codex. A batch run talks to its app server; an older Codex runs `codex exec`.
 
-- Permission is its sandbox: `read-only`, `edit` (the working directory may be written), `full` (no sandbox).
-  With those it asks nobody, and what the sandbox forbids fails. With `ask` it may write to the working
-  directory, and asks before each command that is not known to be harmless, and before each patch.
-- The texts of a preset go in the request for a session, as its developer instructions (added) or its base
-  instructions (replaced). `codex exec` can only replace them, from a file.
-- No list of tools can be given: the sandbox is the limit.
-- A session has the id that Codex gives it, and is continued from any folder.
+- The permission level is its sandbox: `read-only`, `edit` (it may write to the working directory), `full` (no
+  sandbox). With these it asks nobody, and a forbidden action fails. With `ask` it may write to the working
+  directory, but asks before each patch, and before each command that is not known to be harmless.
+- The request for a session has the texts of a preset, as developer instructions (added) or base instructions
+  (replaced). `codex exec` can only replace its base instructions, from a file.
+- Codex takes no list of tools: the sandbox is the limit.
+- Codex chooses the id of a session, and continues a session from any folder.
 
-`codex exec --json` takes one prompt for one turn, and prints lines. What must not be believed: an exit code
-other than 0 after a finished turn; an `error` line, which is also written when the model is only asked again;
-an item of the type `error`, which is a warning. A patch that the sandbox refuses is no item at all: only
-stderr tells of it. Tokens come once, at the end, and count the whole session.
+`codex exec --json` takes one prompt for one turn, and prints lines. Three signs do not mean failure: an exit
+code other than 0 after a finished turn; an `error` line, which Codex also prints when it only retries a
+request; an item of the type `error`, which is a warning. If the sandbox refuses a patch, no item appears.
+Only stderr reports it. Tokens come once, at the end, and count the whole session.
 
 Touches: the texts of a preset in a run directory.
 """
@@ -63,7 +63,7 @@ class Codex(Agent):
         return _of_exec(plan, run_dir)
 
     def talker(self, plan: Plan, run_dir: str) -> AppServer | None:
-        """Return what talks to the app server; None where `codex exec` takes the prompt."""
+        """Return a talker to the app server; None if `codex exec` takes the prompt."""
         if not has_app_server(plan.agent_version):
             return None
         from tmuxagents.agents.codex.app_server import AppServer  # noqa: PLC0415  (one seat needs it)
@@ -73,7 +73,7 @@ class Codex(Agent):
         )
 
     def reader(self, plan: Plan, _run_dir: str) -> Reader:
-        """Return what reads `codex exec`."""
+        """Return a reader of `codex exec`."""
         return ExecReader(plan.baseline)
 
     def live(self) -> LiveAgent | None:
@@ -115,7 +115,7 @@ AGENT = Codex()
 
 
 def has_app_server(version: str | None) -> bool:
-    """Say whether a version has the app server that this module talks to; an unknown one has."""
+    """Say whether a version has a usable app server; we assume so of an unknown version."""
     figures = [int(part) for part in (version or "").split(".")[:2] if part.isdecimal()]
     return tuple(figures) >= _SERVES_FROM if figures else True
 
@@ -148,7 +148,7 @@ def _prompts(plan: Plan) -> tuple[list[str], list[str]]:
 
 
 def _text(paths: Sequence[str], run_dir: str) -> str | None:
-    """Return the texts in files of the run; a child must not start without one that was asked for."""
+    """Return the texts of some files of the run. A child must not start without one of them."""
     texts = []
     for path in paths:
         said = directory.read_bytes(inside(path, run_dir))
@@ -159,7 +159,7 @@ def _text(paths: Sequence[str], run_dir: str) -> str | None:
 
 
 def _of_exec(plan: Plan, run_dir: str) -> list[str]:
-    """Return the arguments of one turn. Flags come before `resume`, which refuses them after it."""
+    """Return the arguments of one turn. Flags come before `resume`: it refuses those that follow it."""
     permission = plan.permission or EDIT
     replaced, added = _prompts(plan)
     if permission == ASK or added:
@@ -191,7 +191,7 @@ _REFUSED = (1, 2)  # exit codes without a first line: an unknown session, a wron
 
 
 class ExecReader(ItemReader):
-    """Reads one child. `baseline`: what its session had used before."""
+    """Reads one child. `baseline`: the usage of its session before this run."""
 
     def __init__(self, baseline: Mapping[str, Any] | None = None) -> None:
         super().__init__()

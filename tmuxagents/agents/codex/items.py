@@ -1,7 +1,7 @@
-"""Read the items of Codex: what both of its seats tell of messages, thoughts and tools.
+"""Read the items of Codex: messages, thoughts and tool calls, as both of its seats report them.
 
-`codex exec` writes `command_execution` and `aggregated_output` where the app server writes `commandExecution`
-and `aggregatedOutput`; apart from that an item is the same. A tool has our name where we know such a tool.
+`codex exec` writes `command_execution` and `aggregated_output`; the app server writes `commandExecution` and
+`aggregatedOutput`. Apart from that, an item is the same. A tool gets our name if we know such a tool.
 
 Pure.
 """
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     Item = dict[str, Any]
 
 _RETRIES = "Reconnecting... "
-_ROUTER, _SAYS = b"codex_core::tools::router", "error="  # on stderr, before what kept a call from its work
-_BY_ANSWER = "rejected by user"  # such a call is an item
+_ROUTER, _SAYS = b"codex_core::tools::router", "error="  # on stderr, before the reason of a refusal
+_BY_ANSWER = "rejected by user"  # an item reports such a call
 _CUT = "max_output_tokens"  # in the message of a turn whose answer was cut
 
 
 class ItemReader(LineReader):
-    """Reads items, and what else both seats say in the same words."""
+    """Reads items, and all else that both seats report in the same words."""
 
     exit_counts = False  # the stream says how a turn ended; an exit code after that is noise
 
@@ -37,7 +37,7 @@ class ItemReader(LineReader):
         super().__init__()
         self.session: str | None = None
         self.refused: dict[str, str] = {}  # calls that were refused by an answer: id -> by whom
-        self.subjects: dict[str, str] = {}  # what the calls that change files are about
+        self.subjects: dict[str, str] = {}  # calls with a path: id -> their files
 
     def takes_session(self, session: Any, model: Any = None) -> list[Event]:
         """Report the session, once."""
@@ -48,9 +48,9 @@ class ItemReader(LineReader):
         return [events.session_started(known, model=self.model)]
 
     def item_began(self, item: Item, now: float) -> Reading:
-        """Report a call of a tool that begins."""
+        """Report a tool call that begins."""
         found = _tool_of(item)
-        if found is None or self.settled:  # what begins behind the end is no work of this turn
+        if found is None or self.settled:  # after its end, nothing belongs to this turn
             return NOTHING
         tool, args = found
         if "path" in args and (call_id := raw_json.key(item.get("id"))):
@@ -87,7 +87,7 @@ class ItemReader(LineReader):
         return events.denied(call_id, tool, f"denied by {by}" if by else "declined")
 
     def overheard(self, line: bytes) -> list[Event]:
-        """Report a call that the permission refused: without a question, it is no item at all."""
+        """Report a call that the permission level refused. Without a question, no item reports it."""
         if _ROUTER not in line or b"ejected" not in line:
             return list(super().overheard(line))
         _, _, why = safe.line(line.decode("utf-8", "replace")).partition(_SAYS)
@@ -98,7 +98,7 @@ class ItemReader(LineReader):
     def broken_off(self, now: float) -> list[Event]:
         """Report the end of calls that an interrupt broke off: their items never end.
 
-        One that an answer refused was never at work.
+        A call that an answer refused never ran.
         """
         told: list[Event] = []
         for call_id, (tool, _) in list(self.calls.items()):
@@ -121,7 +121,7 @@ class ItemReader(LineReader):
         )
 
     def failed(self, message: str | None, what: Any = None) -> list[Event]:
-        """Report a turn that failed: by its message, and by what kind of failure it says it is."""
+        """Report a failed turn. `what` is the kind of failure, as Codex names it."""
         self.error_message = cause.sentence(message) if message else self.error_message
         if _CUT in (message or ""):
             return self.finish("length")
@@ -129,14 +129,14 @@ class ItemReader(LineReader):
 
 
 def is_retry(message: str) -> bool:
-    """Say whether an error is only told because the model is asked again."""
+    """Say whether an error only reports that the model is asked again."""
     return message.startswith(_RETRIES)
 
 
 def figures(counts: Item, keys: tuple[str, str, str, str, str], basis: str) -> dict[str, Any]:
-    """Return figures of usage in our words.
+    """Return usage figures under our names.
 
-    `keys`: those of all input, what of it was cached, what was written to the cache, output and reasoning.
+    `keys`: those of all input, its cached part, its part written to the cache, output and reasoning.
     """
     whole, cached, written, output, reasoning = (raw_json.count(counts.get(key)) for key in keys)
     new = max(0, whole - cached - written)
@@ -157,7 +157,7 @@ def _code(item: Item) -> Any:
 
 
 def _output(item: Item, *, failed: bool) -> str:
-    """Return what a call said: a command's output, the texts of a result, or its error."""
+    """Return the output of a call: a command's output or the texts of a result, and its error."""
     said = raw_json.text(item.get("aggregated_output", item.get("aggregatedOutput"))) or ""
     result = item.get("result")
     content = result.get("content") if isinstance(result, dict) else item.get("contentItems")
@@ -191,7 +191,7 @@ def _tool_of(item: Item) -> tuple[str, Item] | None:  # noqa: PLR0911  (a case f
 
 
 def _change(item: Item) -> tuple[str, Item]:
-    """Return the change of a file in our words; of several files in one patch, all of them as one edit."""
+    """Return a file change in our words. A patch of several files is one edit."""
     changes = raw_json.blocks(item.get("changes"))
     first = changes[0] if changes else {}
     args: Item = {"path": raw_json.text(first.get("path")) or ""}
@@ -234,7 +234,7 @@ def unwrapped(command: str) -> str:
 
 
 def _one_word(text: str) -> str | None:
-    """Return what a shell makes of one word with its quotes; None if there are more."""
+    """Return one word as a shell reads it, without its quotes; None if there are several words."""
     said: list[str] = []
     quote, at = "", 0
     while at < len(text):

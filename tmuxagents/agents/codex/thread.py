@@ -1,11 +1,11 @@
-"""Read what a Codex app server tells of one session, and its questions. Pure.
+"""Read what a Codex app server reports of one session, and its questions. Pure.
 
-A turn that is interrupted never ends its open calls. A session that is continued tells the tokens of its last
-call again: figures count only if the total has grown. Lines of other sessions, which sub-agents and side
-requests have, are not the child's, but their questions are.
+An interrupted turn never ends its open calls. A continued session repeats the tokens of its last call, so we
+count figures only if the total differs. Sub-agents and side requests have sessions of their own. Their lines
+only show work, but we answer their questions.
 
-An answer that is no option refuses a permission. What would change the rules of the user's own settings for
-good is not offered.
+For a permission, any answer outside the offered options is a refusal. We do not offer options that
+permanently change the user's own rules.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ ANSWER = "answer"  # the kind of a line that answers a request
 
 
 class ThreadReader(ItemReader):
-    """Reads what an app server tells of one session.
+    """Reads what an app server reports of one session.
 
-    Unless `asks_people`, whatever the child asks for is refused at once. Where we are not `alone`, another
+    Unless `asks_people` is set, each question of the child is refused at once. If we are not `alone`, another
     client answers.
     """
 
-    # Snapshots of a streaming answer and of a command's output: they show work, and nothing else.
+    # Snapshots of a streaming answer and of a command's output only show work.
     snapshots: tuple[bytes, ...] = (
         b'{"method":"item/agentMessage/delta"',
         b'{"method":"item/commandExecution/outputDelta"',
@@ -43,7 +43,7 @@ class ThreadReader(ItemReader):
 
     def __init__(self, *, asks_people: bool = True) -> None:
         super().__init__()
-        self.turn: str | None = None  # the turn at work
+        self.turn: str | None = None  # the current turn
         self.questions: dict[str, Asked] = {}  # open ones, the oldest first
         self.alone = True
         self._asks_people = asks_people
@@ -51,7 +51,7 @@ class ThreadReader(ItemReader):
         self._total: Any = None
 
     def unsaid(self) -> bytes:
-        """Return what can be said now that could not be said before: nothing, for one who only reads."""
+        """Return the requests that had to wait until now; a mere reader has none."""
         return b""
 
     def feed(self, line: bytes, now: float) -> Reading:
@@ -62,14 +62,14 @@ class ThreadReader(ItemReader):
         return super().feed(line, now)
 
     def feed_oversized(self, line: Oversized, now: float) -> Reading:
-        """Read the two ends of a line; a turn's end has the whole answer again, and then its status."""
+        """Read the two ends of a line. A turn's last line repeats the whole answer before its status."""
         super().feed_oversized(line, now)
         if not line.head.startswith(b'{"method":"turn/completed"'):
             return ACTIVE
         return self.turn_over({"status": raw_json.word_after(line.tail, "status", last=True)}, now)
 
     def kind(self, raw: Mapping[str, Any]) -> str:
-        """Return the method of a line, or what else it is."""
+        """Return the method of a line, or another word for its kind."""
         method = raw_json.word(raw.get("method"))
         if method is None:
             return ANSWER
@@ -80,7 +80,7 @@ class ThreadReader(ItemReader):
         return method if is_own else "another session"
 
     def turn_came(self, turn: Any) -> list[Event]:
-        """Take note of a turn that has begun."""
+        """Note a turn that has begun, and report that a settled child works again."""
         known = raw_json.key(turn)
         if known is None or known == self._last_turn:
             return []
@@ -119,7 +119,7 @@ class ThreadReader(ItemReader):
         return NOTHING
 
     def turn_over(self, turn: dict[str, Any], now: float) -> Reading:
-        """Report the end of the turn at work."""
+        """Report the end of the current turn."""
         self._last_turn, self.turn = raw_json.key(turn.get("id")) or self.turn, None
         self.questions.clear()
         status, error = turn.get("status"), raw_json.table(turn.get("error"))
@@ -142,7 +142,7 @@ class ThreadReader(ItemReader):
         return Reading([events.usage(figures(raw_json.table(usage.get("last")), _KEYS, "call"))])
 
     def _question(self, raw: dict[str, Any]) -> Reading:
-        """Take a question of the child. One without an answer here is refused, so that the child works on."""
+        """Take a question of the child. Refuse it if it has no answer here, so that the child works on."""
         asked = asked_by(raw, self.subjects)
         if asked is None:
             return Reading(reply=refusal(raw), active=True) if self.alone else ACTIVE
@@ -186,7 +186,7 @@ class Asked:
         self.item = raw_json.key(raw_json.table(raw.get("params")).get("itemId")) or ""
 
     def reply(self, answer: str) -> bytes:
-        """Return the words of an answer."""
+        """Return the reply with an answer."""
         if answer in self._results or self._text_result is None:
             result = self._results.get(answer, self._results[DENY])
         else:
@@ -203,9 +203,9 @@ class Asked:
 
 
 def asked_by(raw: Mapping[str, Any], subjects: Mapping[str, str]) -> Asked | None:
-    """Return the question in a request of the child; None if it asks for what nobody here can give.
+    """Return the question in a request of the child; None if nobody here can answer it.
 
-    `subjects`: what each open call is about.
+    `subjects`: the files of each open call.
     """
     about = raw_json.table(raw.get("params"))
     match raw.get("method"):

@@ -1,4 +1,4 @@
-"""The client's side of a WebSocket over a Unix socket: Codex's app server speaks so to more than one client.
+"""The client's side of a WebSocket over a Unix socket, by which Codex's app server serves several clients.
 
 Touches: a socket.
 """
@@ -20,13 +20,13 @@ _END_OF_HEAD = b"\r\n\r\n"
 _MORE, _TEXT, _CLOSE, _PING, _PONG = 0, 1, 8, 9, 10
 _LAST, _MASKED = 0x80, 0x80
 _SHORT, _MEDIUM, _LONG = 125, 126, 127
-_NO_MASK = bytes(4)  # nobody but the server hears us: a mask of zeros hides nothing, and needs no work
+_NO_MASK = bytes(4)  # only the server reads this: a mask of zeros is enough, and costs nothing
 _GREETS_WITHIN_S = 10.0
 _PIECE = 256 * 1024
 
 
 class WebSocket:
-    """One connection. Nothing here waits but sending, and the answer to the greeting."""
+    """One connection. Only the greeting and sending wait; call `hear` when there is something to read."""
 
     def __init__(self, path: str) -> None:
         self._heard = b""
@@ -45,7 +45,7 @@ class WebSocket:
         self._socket.sendall(_GREETING)
         head = b""
         while not head.endswith(_END_OF_HEAD):
-            head += self._piece(1)  # what comes after it stays there to wait for
+            head += self._piece(1)  # byte by byte: what follows stays in the socket
         if b" 101 " not in head.split(b"\r\n", 1)[0]:
             raise ConnectionError("the server speaks no WebSocket")
 
@@ -74,7 +74,7 @@ class WebSocket:
         self._socket.sendall(head + _NO_MASK + content)
 
     def hear(self) -> list[bytes]:
-        """Return the messages that have come. Raises OSError once there is no connection any more."""
+        """Return the messages that have come. Raises OSError once the connection is gone."""
         self._heard += self._piece(_PIECE)
         return list(self._messages())
 
@@ -93,7 +93,7 @@ class WebSocket:
                     yield whole
 
     def _frame(self) -> tuple[int, bytes] | None:
-        """Take one whole frame of what was heard; None if there is none yet."""
+        """Take one whole frame from the bytes read so far; None if there is none yet."""
         heard = self._heard
         if len(heard) < 2:  # noqa: PLR2004  (its kind, and its size)
             return None

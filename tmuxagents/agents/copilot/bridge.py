@@ -1,6 +1,6 @@
 """The process in the window of a live Copilot CLI: `python -I -S bridge.py PROGRAM...`.
 
-It makes a plugin of hooks for it, gives the task in the answer to one of them, and passes on the lines that
+It gives Copilot CLI a plugin of hooks, and the task in the answer to one of them. It passes on the lines that
 Copilot CLI adds to the log of its session.
 
 Joins.
@@ -43,13 +43,13 @@ class CopilotBridge(HookBridge):
 
     stop, after_tool = command.STOP, command.AFTER_TOOL
     begins: ClassVar[Sequence[str]] = (command.PROMPTED,)
-    ends: ClassVar[Sequence[str]] = ()  # the log says when it has settled
+    ends: ClassVar[Sequence[str]] = ()  # the log shows when it has settled
     patience_ms = 250
     _log: GrowingFile | None = None
     _is_given = False
 
     def set_up(self, program: Sequence[str]) -> list[str]:
-        """Return the command line with the plugin, which has its files in our folder."""
+        """Return the command line with the plugin, whose files are in our folder."""
         hooks = {
             name: [{"type": "command", "bash": hook_command(name), "timeoutSec": _HOOK_S}] for name in _HOOKS
         }
@@ -63,7 +63,7 @@ class CopilotBridge(HookBridge):
         return [*program, f"--plugin-dir={self.folder}"]
 
     def news(self) -> None:
-        """Pass on what the log has more."""
+        """Pass on the new lines of the log."""
         for line in self._log.lines() if self._log else ():
             if command.settles(raw_json.parse(line) or {}):
                 self.rest()
@@ -71,10 +71,10 @@ class CopilotBridge(HookBridge):
                 self.write(line + b"\n")
 
     def pass_on(self, _name: str, _said: bytes) -> None:
-        """Pass on nothing: the log has it, too."""
+        """Pass on nothing: the log has the hooks, too."""
 
     def heard(self, name: str, raw: dict[str, Any]) -> Mapping[str, Any] | None:
-        """Give the task in place of the sentence that stands for it."""
+        """Replace the sentence on the command line by the task."""
         if name != command.PROMPTED or raw.get("prompt") != command.TASK or self._is_given:
             return None
         self._is_given = True

@@ -1,15 +1,15 @@
 """How to call GitHub Copilot CLI (`--output-format json`), and how to read a live one. Pure.
 
-What a user must know. `edit` lets it change files below its folder and run commands that only read;
-`read-only` denies all commands and changes; `full` allows everything, also outside of its folder. It tells
-what it used when it has ended, and in tokens alone: there is no cost in money. The text of a preset comes as
-custom instructions, beside the user's.
+What a user must know. `edit` lets it change files below its folder and run commands that only read.
+`read-only` denies all commands and changes. `full` allows everything, also outside of its folder. A batch run
+reports its usage at its exit, and only in tokens, not in money. The text of a preset becomes custom
+instructions, beside the user's own.
 
-A live one has its own screen in the window; the bridge passes on the log of its session. It logs what it
-prints in a batch run, and its hooks besides: the last of a turn is `agentStop`. The hooks are a plugin in the
-folder of the bridge, named on the command line, so nothing of the user's changes. A first prompt can only be
-on the command line: that has a sentence, which a hook replaces by the task. So are messages given: with the
-answer to the hook after a tool, or when it would stop.
+A live one has its own screen in the window. The bridge passes on the log of its session, which has every line
+of a batch run, and the hooks besides; `agentStop` ends a turn. The hooks are a plugin in the folder of the
+bridge. The command line names that plugin, so no file of the user's changes. Only the command line can hold a
+first prompt, so it holds a sentence that a hook replaces by the task. Messages go in by hooks, too: in the
+answer to the hook after a tool, or to the hook before it stops.
 """
 
 from __future__ import annotations
@@ -68,11 +68,11 @@ class Copilot(Agent):
         return [*line, "--session-id", session_uuid(plan)]
 
     def environment(self, _agent_dir: str, _plan: Plan | None) -> dict[str, str]:
-        """Return that the level decides, and not a variable of the user's."""
+        """Return the variables that keep the user's own from changing the permission level."""
         return {"COPILOT_ALLOW_ALL": "false", "COPILOT_AUTO_UPDATE": "false"}
 
     def prompted(self, path: str, environment: Mapping[str, str]) -> Mapping[str, str]:
-        """Return the run's folder as one more with instructions: only files of such a name count there."""
+        """Return the variable that adds the run's folder to those searched for `*.instructions.md`."""
         return {_FOLDERS: ",".join(filter(None, (environment.get(_FOLDERS), path.rpartition("/")[0])))}
 
     def live(self) -> LiveAgent:
@@ -142,11 +142,11 @@ class CopilotLiveReader(HookedReader, CopilotReader):
 
     def __init__(self, sent: Sent) -> None:
         super().__init__(sent)
-        self._said = {TASK}  # what comes as a prompt and is no person's
+        self._said = {TASK}  # prompts that are not a person's
         self._has_hooks = False
 
     def left(self, _exit_code: int | None) -> list[Event]:
-        """Return nothing: the log has told all."""
+        """Return nothing: the log has reported everything."""
         return []
 
     def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:  # noqa: C901, PLR0911, PLR0912  (a case for each kind)
@@ -170,7 +170,7 @@ class CopilotLiveReader(HookedReader, CopilotReader):
             case "hook.end":
                 return self.settle([], "length" if self.is_cut else "stop") if settles(raw) else ACTIVE
             case "abort":
-                self.typed = True  # only a key does that
+                self.typed = True  # only a person's key does that
                 self.error_message = None
                 return self.settle([], "aborted")
             case "session.error":

@@ -1,11 +1,11 @@
 """Read the lines of `copilot --output-format json` as normalised events. Pure.
 
-Its `result` alone proves nothing: a turn is finished if it was idle without having been aborted, if no error
-came after the turn had begun, and if `result` says 0. A shell command that fails is a success with an exit
-code. It writes what it used to a file when it leaves.
+A `result` line alone proves nothing. A turn is finished only if three things hold: Copilot became idle
+without an abort, no error came after the turn began, and `result` says 0. A shell command that fails is
+reported as a success with an exit code. When Copilot exits, it writes its usage to a file.
 
-An answer that is cut at the output limit is asked for again, twice at most, and then taken as it is: a turn
-whose request went well has no message then. No line tells of an answer that was cut for its content.
+Copilot retries an answer that hits the output limit, at most twice, and then accepts it. We recognise such a
+turn by a successful request without a message. No line says that a content filter cut an answer.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 USAGE = "copilot-usage.json"  # in the run directory
 _TRIES_AGAIN = 2
 _FIGURES = ("input", "output", "cacheRead", "cacheWrite", "reasoning")
-_REFUSALS = range(1, 128)  # exit codes; later ones tell of a signal
+_REFUSALS = range(1, 128)  # exit codes; higher ones mean a signal
 
 
 class CopilotReader(LineReader):
-    """Reads one Copilot CLI. `session`: its id, which only its last line says; `baseline`: used before."""
+    """Reads one Copilot CLI. `session`: its id, which only its last line gives; `baseline`: earlier usage."""
 
-    tells_cuts = False  # a refusal by a filter ends as an answer does
+    tells_cuts = False  # an answer that a filter cut ends like a whole one
     file: str | None = USAGE
     snapshots: tuple[bytes, ...] = tuple(
         b'{"type":"%s"' % kind
@@ -47,8 +47,8 @@ class CopilotReader(LineReader):
         self._idle = False  # its work is done, and was not broken off
         self._failed = False
         self._why: str | None = None  # of the last request that failed
-        self.wordless = False  # the turn has an answer, and no message so far
-        self.cut = 0  # turns in a row that ended so
+        self.wordless = False  # the request has succeeded, but no message has come
+        self.cut = 0  # turns in a row that ended without a message
 
     @property
     def is_cut(self) -> bool:
@@ -56,7 +56,7 @@ class CopilotReader(LineReader):
         return self.cut >= _TRIES_AGAIN
 
     def feed(self, line: bytes, now: float) -> Reading:
-        """Read one line. Those of a streaming text only show that it works."""
+        """Read one line. A piece of a streaming text only shows that Copilot works."""
         return ACTIVE if line.startswith(self.snapshots) else super().feed(line, now)
 
     def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:  # noqa: C901, PLR0912  (a case a kind)
@@ -133,20 +133,20 @@ class CopilotReader(LineReader):
         return [*told, *self.finish(reason if self._idle else None)]
 
     def used(self, text: bytes) -> list[Event]:
-        """Return what the run used, by the file that it writes at its end: its figures are the session's."""
+        """Return the run's usage, from the file that Copilot writes at its exit; that counts the session."""
         models = raw_json.table((raw_json.parse(text) or {}).get("modelMetrics")).values()
         whole = figures_of([raw_json.table(raw_json.table(model).get("usage")) for model in models])
         own = {key: max(0, whole[key] - raw_json.count(self._baseline.get(key))) for key in _FIGURES}
         return usage_of(own, "session")
 
     def left(self, exit_code: int | None) -> list[Event]:
-        """Return that it refused how it was called, if it ended without a line."""
+        """Return that Copilot refused its command line, if it ended without a line."""
         begun = self.settled or self.model is not None
         return [] if begun or exit_code not in _REFUSALS else self.finish("config")
 
 
 def figures_of(models: list[dict[str, Any]]) -> dict[str, int]:
-    """Return figures in our words."""
+    """Return usage figures under our names."""
 
     def told(key: str) -> int:
         return sum(raw_json.count(model.get(key)) for model in models)
