@@ -1,7 +1,7 @@
-"""A run whose window is open, until its wrapper has answered or the run is given up. Joins.
+"""Wait for the wrapper of a run whose window is open, or give the run up. Joins.
 
-Several windows can be open at once: opening one takes milliseconds, and its wrapper may answer only after ten
-times as long.
+Several windows can be open at once: opening one takes milliseconds, but its wrapper may need ten times as
+long to answer.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 ANSWER_LIMIT_S = 30.0
 SLOW_AFTER_S = 2.0
 _LOOK_EVERY_S = 0.25
-_MOST_QUESTIONS = 8  # to tmux, that may say otherwise: it is of another pid namespace, or not so far yet
+_MOST_QUESTIONS = 8  # to tmux: it may report the end late, or its pids are of another namespace
 _LONGEST_LINE = 200
 
 
 class Launched(NamedTuple):
-    """What was launched, where it can be seen, and what its person should know."""
+    """What was launched, where it can be seen, and what the person should know."""
 
     run: RunView
     session: str | None  # None: a run on another machine that has no window here
@@ -83,7 +83,7 @@ class Arrival:
         return self.launched()
 
     def hear(self, *, answered: bool) -> bool:
-        """Say whether there is no more to be waited for; `answered`: its wrapper has."""
+        """Say whether the wait is over. `answered`: whether the wrapper has answered."""
         self._answered = answered
         if self._slow is not None and not answered and self._past() >= SLOW_AFTER_S:
             slow, self._slow = self._slow, None
@@ -110,7 +110,7 @@ class Arrival:
             self._why = f"The window opened, but nobody answered in it within {ANSWER_LIMIT_S:g} s."
 
     def _end(self) -> str | None:
-        """Return how the window's program came to an end, None if tmux does not say that it has."""
+        """Return how the window's program ended; None if tmux does not report its end."""
         windows = tmux.Tmux(self.opened.server.socket).windows
         try:
             end = windows.end_of(self.opened.pane)
@@ -135,7 +135,7 @@ class Arrival:
         return time.monotonic() - self._begun
 
     def launched(self) -> Launched:
-        """Return what was launched. If no wrapper took it, the run has ended: raise."""
+        """Return what was launched. If no wrapper took the run, end it and raise."""
         message = self._why or "Nobody answered in the window."
         # A wrapper that answers late has the run.
         if not self._answered and not self.give_up(message):
@@ -145,8 +145,8 @@ class Arrival:
         run = inspect(self.run_dir)
         shown, state = where.state, run.standing.status
         windows = tmux.Tmux(where.server.socket).windows
-        with contextlib.suppress(Unusable, NoSuchRun):  # then the watcher corrects it
-            while shown != state and not run.ended:  # it waits for a slot unexpectedly, or does not
+        with contextlib.suppress(Unusable, NoSuchRun):  # if this fails, the watcher corrects it
+            while shown != state and not run.ended:  # the run waits for a slot unexpectedly, or does not
                 windows.set_state(where.window, run.run_id, state)
                 shown, state = state, inspect(self.run_dir).standing.status
         return Launched(run, session=where.session_name, window=where.window, warnings=self.warnings)
@@ -161,7 +161,7 @@ def give_up(
 ) -> bool:
     """End a run unless a wrapper has it; say whether one has. `ours`: the FIFOs of the handover."""
     if ours is not None:
-        ours.let_go()  # first, and with the names in their place: a wrapper that comes now turns back
+        ours.let_go()  # first, and the names stay: a wrapper that comes now turns back
     conclude(run_dir, cause=cause, never_came=message)
     if ours is not None:
         ours.close()
@@ -169,7 +169,7 @@ def give_up(
 
 
 def heard(arrivals: Sequence[Arrival | FarArrival], limit_s: float) -> list[Arrival | FarArrival]:
-    """Wait until any of these wrappers has answered or is given up; return those."""
+    """Wait until a wrapper has answered, or its run is given up; return those arrivals."""
     here = [one for one in arrivals if isinstance(one, Arrival)]
     if len(here) < len(arrivals):  # another machine has answered already
         return [one for one in arrivals if one not in here]

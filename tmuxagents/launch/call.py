@@ -1,7 +1,7 @@
 """One call with several runs: a limited number of windows at once; the next opens when a run ends.
 
-If a call is refused, that happens before its first window opens. After that a run that cannot be opened has
-failed like any other, and the others continue.
+A call is refused before its first window opens, or not at all. After that, a run that cannot be opened has
+failed like any other, and the other runs continue.
 
 Joins.
 """
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from tmuxagents.launch.launch import Launcher
     from tmuxagents.launch.prepare import Prepared
 
-_OPEN_AT_ONCE = 8  # windows that have not answered yet: enough for any machine to be busy with
-_ANSWER_S = 0.05  # the wait for an answer before everything else is looked at again
+_OPEN_AT_ONCE = 8  # windows whose wrappers have not answered yet: enough to keep any machine busy
+_ANSWER_S = 0.05  # the wait for an answer, before everything else is checked again
 
 
 class Task:
@@ -55,7 +55,7 @@ class Task:
 
     @property
     def is_there(self) -> bool:
-        """Say whether its wrapper has answered, or there is none to come."""
+        """Say whether the wrapper has answered, or none will come."""
         return self.opened and self.arrival is None
 
     def give_up_name(self, error: TmuxAgentsError) -> bool:
@@ -70,8 +70,8 @@ class Task:
 class Call:
     """The runs of one call.
 
-    `failed`: the causes of those that end before they begin, by their numbers. Not `named`: a run whose name
-    is taken goes without.
+    `failed`: the causes of the runs that end before they begin, by number. `named`: refuse a name that is
+    taken; otherwise such a run has no name.
     """
 
     def __init__(
@@ -118,13 +118,13 @@ class Call:
         task.ended = True
 
     def _go_on(self, tell: Callable[[], float], wake: int, is_cancelled: Callable[[], bool]) -> None:
-        """Open one more window if there is room, else wait for something to happen; then look."""
+        """Open one more window if there is room, else wait for something to happen; then check all runs."""
         following = self._next()
         if following is not None:
             self._open(following)
         if self._arrivals():
             self._hear(0.0 if following is not None else _ANSWER_S)
-            # Each report reads all runs: after each window it would be most of the work of a large call.
+            # Each report reads all runs. After every window, that would be most of the work of a large call.
             if time.monotonic() >= self._tell_at:
                 self._tell_at = tell()
         elif following is None:
@@ -193,7 +193,7 @@ class Call:
                 windows.set_state(task.window, task.run_id, run.standing.status)
 
     def _cancel(self) -> None:
-        """Stop all runs of the call; those that were not opened yet have ended, too."""
+        """Stop all runs of the call; those that were not opened yet end, too."""
         self.cancelled = True
         for task in self.tasks:
             if task.arrival is not None:
@@ -206,7 +206,7 @@ class Call:
 
 
 def _cause(error: TmuxAgentsError) -> Cause:
-    """Return why a run ended that was refused after its call had begun."""
+    """Return the cause for a run that was refused after its call had begun."""
     if error.kind == "bad-cwd":
         return CWD_CHANGED
     if isinstance(error, BadRequest):

@@ -1,6 +1,6 @@
 """What must hold before a run is made: a folder, tmux, a disk, a place in the queue, a name of its own.
 
-Each check raises, and nothing exists yet. All are cheap: a few looks, no process where a server answers.
+Each check raises before anything exists. All are cheap: no process is started if a tmux server answers.
 
 Joins.
 """
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 MOST_WAITING = 200
 _LEAST_BYTES = 1024 * 1024
-_PATIENCE_S = 5.0  # of a launch that waits for others which look for a name at this moment
+_PATIENCE_S = 5.0  # how long a launch waits for others that are claiming a name
 _NAMES_LOCK = "names.lock"
 _MOST_SHOWN = 3
 
@@ -41,7 +41,7 @@ _MOST_SHOWN = 3
 def check_cwd(cwd: str) -> None:
     """Refuse a working directory that a child could not enter."""
     if not cwd.startswith("/"):
-        return  # the plan has words for it
+        return  # launch/plan has the message for it
     try:
         os.close(os.open(cwd, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC))
         enters = os.access(cwd, os.X_OK)
@@ -62,7 +62,7 @@ def check_machine(
         raise Unusable(message, kind="no-permission", hint="mount it, or leave the sandbox")
     _check_state(caller, place)
     if not os.path.exists(database.path_of(caller.home)):
-        # Making the registry tries the locks of the disk: without them no program could conclude a run.
+        # Making the registry tests the disk's file locks, without which no program could conclude a run.
         lookup.with_registry(caller, lambda _: None)
     if process.find_program("tmux", environment.get("PATH", "")) is None:
         raise Unusable("There is no tmux on PATH.", kind="tmux-missing", hint="install it: apt install tmux")
@@ -72,7 +72,7 @@ def check_machine(
     if tmux.listening(place.socket) is None:
         if not tmux.may_be_made(place.socket):
             raise _not_allowed(f"no tmux socket can be made at {place.socket}", caller, place)
-        tmux.client_version()  # of a server that lives, the call that opens the window asks it
+        tmux.client_version()  # a live server is asked when the window opens
     waiting = len(_queue(caller).tickets())
     if waiting >= MOST_WAITING:  # each is a process of 3 MB
         message = f"{waiting} runs wait for a slot already; {MOST_WAITING} is the most."
@@ -125,7 +125,7 @@ def refuse_namesake(book: Registry, caller: Caller, request: LaunchRequest) -> N
 
 
 def keep_name(caller: Caller, request: LaunchRequest, name: str | None) -> tuple[LaunchRequest, list[str]]:
-    """Let a run have the name of the one it follows, unless an active run has it; return a warning then."""
+    """Give a run the name of the run it follows; if an active run has that name, return a warning."""
     if request.name is not None or name is None:
         return request, []
     named = request._replace(name=name)
@@ -196,6 +196,6 @@ def _live(row: Row, caller: Caller, book: Registry) -> RunView | None:
         return None
     try:
         run = inspect(run_dir, checkpoint=book.checkpoints([row.run_id]).get(row.run_id))
-    except NoSuchRun:  # it went a moment ago
+    except NoSuchRun:  # removed a moment ago
         return None
     return None if run.ended else run

@@ -1,6 +1,6 @@
-"""What a run takes over from the session that it continues: its set-up as it was recorded, and what was said.
+"""What a run takes over from the session that it continues: the recorded set-up, and the conversation.
 
-The set-up is that of the session's own plans, not of a preset file that has been changed since.
+The set-up comes from the session's own plans. A preset file that has changed since does not count.
 
 Pure.
 """
@@ -35,9 +35,9 @@ AS_BEFORE = "as that run did"
 class Continued(NamedTuple):
     """The session that a run continues, and what it takes over from it.
 
-    `set_up` goes into its plan, `texts` into its directory. `transcript` is what was said before, if the
-    prompt replays it. Without `model` the call, a preset or a setting names one. `preset` is read anew, for
-    its key and its account alone, which are in no file of a run.
+    `set_up` goes into the plan, `texts` into the run directory. `transcript` is the conversation so far, if
+    the prompt replays it. Without `model`, the call, a preset or a setting names one. `preset` is read anew,
+    only for its key and its account, since no file of a run holds their secrets.
     """
 
     session_id: str
@@ -57,7 +57,7 @@ class Continued(NamedTuple):
 
 
 def place(machine: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return where a run whose files are here goes on, or is done again: where it was itself."""
+    """Return where a run whose files are here is continued or repeated: where it worked itself."""
     if machine is None:
         return {"on": HERE}
     partition, options = machine.get("partition"), machine.get("options")
@@ -68,17 +68,17 @@ def place(machine: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def set_up(plan: Plan) -> SetUp:
-    """Return what a preset or profile has decided of a plan."""
+    """Return the part of a plan that a preset or profile has decided."""
     return SetUp(**{name: getattr(plan, name) for name in SetUp.__slots__})
 
 
 def preset(plan: Plan) -> str | None:
-    """Return the preset of a run by the name that means the same file today."""
+    """Return the preset of a run, by a name that means the same file today."""
     return f"{plan.preset_source}:{plan.preset}" if plan.preset and plan.preset_source else plan.preset
 
 
 def model(plan: Plan, used: str | None) -> Resolved | None:
-    """Return the model of a session as its latest plan has it, else the one that its child said it used."""
+    """Return the model in a session's latest plan, else the model that its child reported."""
     planned = plan.resolved_model
     if planned and plan.model_source != OWN:
         return Resolved(plan.requested_model or planned, planned, plan.model_source or None)
@@ -86,7 +86,7 @@ def model(plan: Plan, used: str | None) -> Resolved | None:
 
 
 def kept_session(plan: Plan, state: RunState, *, keeps_unanswered: bool) -> ChildSession:
-    """Return the session of an agent that keeps its sessions itself, where its run has said the id."""
+    """Return the session of an agent that keeps its sessions itself, or why it cannot be continued."""
     if state.child_session is None:
         return ChildSession(
             problem=f"run {plan.run_id[:_SHORT]} ended before its child said the session's id"
@@ -100,7 +100,7 @@ def kept_session(plan: Plan, state: RunState, *, keeps_unanswered: bool) -> Chil
 
 
 def baseline(plan: Plan, state: RunState) -> dict[str, Any]:
-    """Return what a session has used so far: what came before its latest run, and that run."""
+    """Return the usage of a session so far: that of its latest run, added to the usage before it."""
     earlier = plan.baseline or {}
     figures = {key: value for key, value in state.usage.items() if is_figure(value)}
     return {
@@ -117,12 +117,12 @@ def natively(run_id: str) -> str:
 
 
 def replayed(run_id: str, why: str) -> str:
-    """Say that the prompt replays what was said before."""
+    """Say that the prompt replays the conversation so far."""
     return f"continues run {run_id[:_SHORT]} by replaying the session in the prompt: {why}"
 
 
 def unsealed(run_id: str, name: str) -> str:
-    """Say that a run's own word for its set-up is not enough."""
+    """Say that a preset is read anew, since no seal confirms the set-up of its run."""
     return f"run {run_id[:_SHORT]} has no seal that says how it was set up: preset {name} is read anew"
 
 

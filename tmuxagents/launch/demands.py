@@ -21,14 +21,14 @@ _WORDS = {can.ADD: "added to its system prompt", can.REPLACE: "in place of its s
 
 
 class Met(NamedTuple):
-    """How the agent meets the demands: with this permission, and these tools by its own names."""
+    """How the agent meets the demands: with this permission, and these tools under its own names."""
 
     permission: str | None
     tools: Sequence[str]
 
 
 def meet(name: str, has: Capabilities, request: LaunchRequest, preset: Preset | None) -> Met:
-    """Return what the plan says of permission and tools, or refuse with all that the agent cannot do."""
+    """Return permission and tools for the plan, or refuse with everything that the agent cannot do."""
     faults: list[Fault] = []
     given = _permission(has, request, preset)
     if given is not None and given not in has.permissions:
@@ -66,7 +66,7 @@ def _permission(has: Capabilities, request: LaunchRequest, preset: Preset | None
 
 
 def _tool_faults(name: str, has: Capabilities, tools: Sequence[str], *, reads: bool) -> Iterator[Fault]:
-    """Yield faults for tools that the agent lacks. `reads`: it knows others, too."""
+    """Yield faults for tools that the agent lacks. `reads`: it knows other tools, too."""
     if reads:
         return
     if tools and not has.tools:
@@ -98,7 +98,7 @@ def _other_faults(
 
 # --- the faults of a call: one error has all of them, and the words of the most telling one -----------------
 
-# The most telling fault is the first one of the first of these groups that has any.
+# The most telling fault is the first one in the first of these groups that is not empty.
 SHAPE, CWD, REMOVED, RESUME, TOOLS, SKILLS, PRESET, MODEL = range(8)
 _GROUPS = {
     "bad-cwd": CWD,
@@ -130,7 +130,7 @@ class Faults:
     def add_refusal(
         self, refusal: TmuxAgentsError, place: str = "", *, rename: Mapping[str, str] | None = None
     ) -> None:
-        """Add what a later step refuses; its fields are those of the task at a place, some renamed."""
+        """Add the faults of a refusal by a later step. `place` comes before their fields, some renamed."""
         for fault in refusal.faults:
             field = (rename or {}).get(fault.field or "", fault.field)
             whole = ".".join(part for part in (place, field) if part) or None
@@ -140,7 +140,7 @@ class Faults:
         return bool(self._found)
 
     def is_at(self, place: str) -> bool:
-        """Say whether any of them is at a place, or inside of it."""
+        """Say whether any fault is at a place, or inside it."""
         fields = (fault.field or "" for _, fault, _ in self._found)
         return any(field == place or field.startswith((f"{place}.", f"{place}[")) for field in fields)
 
@@ -149,11 +149,11 @@ class Faults:
         return any(fault.message == message for _, fault, _ in self._found)
 
     def is_about(self, field: str | None) -> bool:
-        """Say whether any of them is about a field itself; None: about all of the arguments."""
+        """Say whether any fault is about a field itself; None: about the arguments as a whole."""
         return any(fault.field == field for _, fault, _ in self._found)
 
     def refuse(self) -> None:
-        """Raise if there are any: in the words of the first, with all of them."""
+        """Raise if there are faults: in the words of the most telling one, with all of them."""
         if not self._found:
             return
         gone = {_beside(fault) for _, fault, _ in self._found if fault.kind == "removed"}
@@ -174,7 +174,7 @@ def _group(fault: Fault) -> int:
 
 
 def _rank(group: int, fault: Fault, gone: set[str]) -> float:
-    """Return the place of a fault: one that may be missing because of a removed key comes after that key."""
+    """Return the rank of a fault. A missing key ranks after a removed key that may be the reason."""
     follows = fault.message.startswith(f"{fault.field} is missing") and _beside(fault) in gone
     return REMOVED + 0.5 if follows else group
 

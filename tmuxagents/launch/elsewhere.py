@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def marker(host: str, engine: str, *, state: str, **more: Any) -> dict[str, Any]:
-    """Return machine.json of a run that nothing was handed over of yet."""
+    """Return the machine.json of a run that was not handed over yet."""
     return {
         "v": 1,
         "host": host,
@@ -49,7 +49,7 @@ def register(launcher: Launcher, run_dir: str) -> None:
 def arrival(
     launcher: Launcher, prepared: Prepared, run_dir: str, host: str, warnings: Sequence[str]
 ) -> FarArrival:
-    """Return a run that was handed over, with a mirror, and a window here if there can be one."""
+    """Start a mirror for a run that was handed over, and try to open its window here; return the run."""
     link.ensure_mirror(launcher.caller.home, host, launcher.environment)
     try:
         session, window = _open_window(launcher, prepared, run_dir)
@@ -59,7 +59,7 @@ def arrival(
 
 
 def _open_window(launcher: Launcher, prepared: Prepared, run_dir: str) -> tuple[str, str]:
-    """Open the window that shows the mirror of a run, and write down where it is."""
+    """Open the window that shows the mirror of a run, and record where the window is."""
     plan, request = prepared.plan, prepared.request
     name = place.safe_name(request.name or request.preset or "", plan.run_id[:8])
     argv = [sys.executable, "-P", "-m", "tmuxagents", "_far", "window", run_dir]
@@ -96,5 +96,5 @@ class FarArrival:
     launched = wait
 
     def give_up(self, _message: str, _cause: object = None) -> bool:
-        """Say that another machine has the run: giving it up means to stop it."""
+        """Say that another machine has the run: only a stop can end it."""
         return True

@@ -1,7 +1,7 @@
-"""A run on another machine: its directory here, and handing it over. launch/far_side is the other end. Joins.
+"""Launch a run on another machine: make its directory here, then hand the run over. Joins.
 
-The run's id is chosen here, so that a repeated hand-over is the same run: the far machine makes its directory
-once. The request lies in the run's directory here until the far machine has it.
+`launch/far_side` is the other end. The run's id is chosen here, so a run that is handed over twice is made
+only once there. The request stays in the run's directory here until the far machine has the run.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _UNCLEAR = ("internal", "far-answer")  # errors that do not say whether there is
 
 
 def _on_over_there(request: LaunchRequest) -> str | None:
-    """Return the `--on` of the launch over there: None, unless the caller asked for that host's Slurm."""
+    """Return the `--on` of the launch over there; None unless the caller named that host's Slurm."""
     wanted = parse_on(request.on or "")
     if not wanted.is_slurm:
         return None
@@ -60,7 +60,7 @@ def _host(request: LaunchRequest, environment: Mapping[str, str]) -> Host:
 
 
 def prepare(launcher: Launcher, request: LaunchRequest, call: InCall | None = None) -> Prepared:
-    """Return what a run on another machine is going to be, or refuse it as far as that is known here."""
+    """Plan a run on another machine, or refuse it for a reason that is known here."""
     host = _host(request, launcher.environment)
     call = call or new_call()
     plans.check(request._replace(cwd="/"))
@@ -94,7 +94,7 @@ def prepare(launcher: Launcher, request: LaunchRequest, call: InCall | None = No
     }
     machine = elsewhere.marker(
         host.name,
-        hosts.SSH,  # also if it is a job over there: from here, its machine is all that is asked
+        hosts.SSH,  # also for a job over there: from here, only its machine is asked
         state=WAITING if request.after else SUBMITTING,
         here=here,
         tmux=None,
@@ -126,7 +126,7 @@ def _carried(
 def _asked(
     request: LaunchRequest, plan: records.Plan, cwd: str, preset: Preset | None, host: Host
 ) -> dict[str, Any]:
-    """Return what the far machine is asked for: the settings there decide what the request leaves open."""
+    """Return the request to the far machine. The settings there decide what the request leaves open."""
     blocks: list[str] = []
     if request.files:
         blocks = file_blocks(request.files, request.cwd, allow_outside=request.allow_outside)
@@ -159,14 +159,14 @@ def _asked(
 
 
 def begin(launcher: Launcher, prepared: Prepared) -> FarArrival:
-    """Make the run here, hand it over, open the window that shows it. What is refused leaves nothing."""
+    """Make the run here, hand it over, and open the window that shows it. A refused run leaves nothing."""
     request = prepared.request
     host = _host(request, launcher.environment)
     with checks.claimed_name(launcher.caller, request):
         run_dir = launcher.make(prepared)
     warnings = [*launcher.warnings, *prepared.warnings]
     if not request.after:
-        held = writing.lock(run_dir, _LIMIT_S)  # else a mirror would hand it over, too
+        held = writing.lock(run_dir, _LIMIT_S)  # else a mirror might hand it over, too
         try:
             if not is_submitted(run_dir):  # the mirror may have been first
                 warnings += submit(run_dir, host, launcher.environment)
@@ -189,10 +189,10 @@ def is_submitted(run_dir: str) -> bool:
 
 
 def submit(run_dir: str, host: Host, environment: Mapping[str, str]) -> Sequence[str]:
-    """Hand a run over, once or again: the far machine makes it once. Return warnings.
+    """Hand a run over, for the first time or again: the far machine makes it only once. Return warnings.
 
-    Raises where the far machine refuses it or was never asked. If the connection breaks after it was asked,
-    the run may be there: it is handed over again as soon as the host answers.
+    Raises if the far machine refuses the run, or never got the request. If the connection breaks after the
+    request, the run may be there. Then it is handed over again as soon as the host answers.
     """
     asked = directory.read_bytes(f"{run_dir}/{REQUEST}")
     if asked is None:
@@ -219,7 +219,7 @@ def _receipt(asked: bytes, host: Host, environment: Mapping[str, str]) -> dict[s
 
 
 def take_receipt(run_dir: str, receipt: Mapping[str, Any], host: Host) -> None:
-    """Write down that the far machine has a run, and its plan. Raises Unusable for what is no receipt."""
+    """Record that the far machine has a run, and its plan. Raises Unusable if the receipt has no plan."""
     meta = receipt.get("meta")
     try:
         text = meta.encode("utf-8", "surrogateescape") if isinstance(meta, str) else b""
@@ -237,7 +237,7 @@ def take_receipt(run_dir: str, receipt: Mapping[str, Any], host: Host) -> None:
 def readiness(run_dir: str) -> tuple[bool, Cause | None]:
     """Say whether a run that waits for others can be handed over, or why it ends before it begins.
 
-    Once it can, its task holds what the others answered.
+    When it can, the answers of the others are put into its task.
     """
     machine = directory.read_machine(run_dir) or {}
     here = machine.get("here")
@@ -263,14 +263,14 @@ def readiness(run_dir: str) -> tuple[bool, Cause | None]:
 
 
 def end_unsent(run_dir: str, cause: Cause) -> None:
-    """End a run that the far machine has not got, or has lost."""
+    """End a run that never reached the far machine, or that it has lost."""
     conclude(run_dir, cause=cause, never_came=cause.message, gone=True)
 
 
 def again(
     launcher: Launcher, run: RunView, wanted: WantedRun, *, retries: bool = False, reopens: bool = False
 ) -> tuple[str, Launched]:
-    """Let the machine of a run continue its session, or do it once more; return which, and the new run."""
+    """Have a run's machine continue its session, or repeat the run; return which, and the new run."""
     plan, host = run.plan, str(run.host)
     if reopens:
         message = f"The session is on {host}, and can be opened again only there."

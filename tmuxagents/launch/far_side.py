@@ -1,4 +1,4 @@
-"""Launch a run here for a tmuxagents on another machine: once, however often it is asked. Joins."""
+"""Launch a run here for a tmuxagents on another machine: once, however often it is requested. Joins."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _TEXTS = ("agent", "mode", "model", "name", "owner", "driver", "permission", "ca
 def launch(
     asked: Mapping[str, Any], caller: Caller, environment: Mapping[str, str], *, umask: int
 ) -> dict[str, Any]:
-    """Launch the run that is asked for, unless it is here already; return what its mirror must know."""
+    """Launch the requested run, unless it is here already; return the receipt for the other machine."""
     run_id = asked.get("runId")
     if asked.get("v") != 1 or not isinstance(run_id, str) or not is_run_id(run_id):
         raise BadRequest("This is no request for a run.", kind="bad-argument")
     run_dir = f"{caller.runs}/{run_id}"
     os.makedirs(caller.runs, mode=0o700, exist_ok=True)
-    # The same may be asked twice at once. One lock for many runs: these files are never removed.
+    # The same run may be requested twice at once. Many runs share a lock, since its file is never removed.
     held = writing.lock(os.path.realpath(caller.home), _LOCK_S, f"far-{run_id[0]}.lock")
     if held is None:
         raise Unusable("Another launch takes too long.", kind="window", hint="try it again")
@@ -59,7 +59,7 @@ def launch(
 def _launch(
     asked: Mapping[str, Any], caller: Caller, environment: Mapping[str, str], *, umask: int
 ) -> list[str]:
-    """Launch it; return warnings. A run that was made is a run, whatever became of it."""
+    """Launch the run; return warnings. Once the run exists, a failure is only a warning."""
     run_id = str(asked["runId"])
     most = asked.get("maxRunning")
     if type(most) is int:
@@ -105,7 +105,7 @@ def _again(
 
 
 def _take_preset(launcher: Launcher, sent: Any) -> str | None:
-    """Let a preset file that was sent be the only preset here; return the name in it."""
+    """Make a preset file that was sent the only preset; return the name in it."""
     if not isinstance(sent, dict):
         return None
     from tmuxagents.text import yaml  # noqa: PLC0415  (few requests have a preset)

@@ -1,11 +1,11 @@
-"""The launcher's environment on its way to the wrapper: through two FIFOs in the run directory, no file.
+"""Hand the launcher's environment to the wrapper, through two FIFOs in the run directory and no file.
 
-The launcher opens both before the window is opened, so that a wrapper can tell a launcher that is slow (there
-is nothing to read yet) from one that is gone (end of file). The wrapper answers with one byte once it holds
-the lock and has its working directory; only then does the launcher say that the run is there.
+The launcher opens both before it opens the window. So a wrapper can distinguish a slow launcher (nothing to
+read yet) from one that is gone (end of file). The wrapper answers with one byte when it holds the lock and
+has its working directory. Only then does the launcher report the run as launched.
 
-A wrapper in a batch system begins when its launcher has long gone. So its run directory has all of this in a
-file, until the wrapper has the run, or the run is concluded without one.
+The wrapper of a job begins long after its launcher has gone. Its run directory therefore has the environment
+in a file, until the wrapper has the run, or the run is concluded without a wrapper.
 
 Touches: the run directory.
 """
@@ -54,9 +54,9 @@ class Handed:
         self.working_directory = (
             working_directory  # device and inode: a folder may be replaced before the start
         )
-        self.window = window  # where in tmux we are: the launcher has heard it when the window was opened
+        self.window = window  # the wrapper's place in tmux, which the launcher knows from opening it
         self.session = session
-        self.queued = queued  # in a batch system: the wrapper begins hours later, and on another machine
+        self.queued = queued  # in a batch system: the wrapper may begin hours later, on another machine
 
 
 def encode(handed: Handed) -> bytes:
@@ -85,24 +85,24 @@ class LauncherEnds:
         self._rest = memoryview(b"")
         for name in (ORDERS, ANSWER):
             os.mkfifo(f"{run_dir}/{name}", 0o600)
-        # Reading and writing at once never blocks on Linux, and keeps the FIFO alive as long as we live.
+        # On Linux, opening for reading and writing never blocks, and keeps the FIFO alive with us.
         self._orders = os.open(f"{run_dir}/{ORDERS}", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self._answer = os.open(f"{run_dir}/{ANSWER}", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self._open: tuple[int, ...] = (self._orders, self._answer)
 
     def hand_over(self, handed: Handed) -> None:
-        """Provide everything that the wrapper takes."""
+        """Provide everything that the wrapper needs."""
         body = encode(handed)
         self._rest = memoryview(len(body).to_bytes(_LENGTH, "big") + body)
 
     def register(self, poll: select.poll) -> None:
-        """Have a poll() end when there is an answer, or room in the FIFO for the rest."""
+        """Let a poll() return when there is an answer, or room in the FIFO for the rest."""
         poll.register(self._answer, select.POLLIN)
         if self._rest:
             poll.register(self._orders, select.POLLOUT)
 
     def step(self) -> bool:
-        """Pass on what there is room for; say whether there is an answer."""
+        """Write as much as the FIFO takes; say whether there is an answer."""
         if self._rest:
             with ignoring(BlockingIOError):
                 self._rest = self._rest[os.write(self._orders, self._rest) :]
@@ -120,7 +120,7 @@ class LauncherEnds:
         """Let go of both ends and remove the names."""
         self.let_go()
         for name in (ORDERS, ANSWER):
-            with ignoring(OSError):  # the run has begun, or has ended: what stays of them does no harm
+            with ignoring(OSError):  # the run has begun or ended: FIFOs that stay do no harm
                 os.unlink(f"{self._run_dir}/{name}")
 
 
@@ -182,7 +182,7 @@ def _read_all(handle: int, deadline: float) -> bytes | None:
         try:
             piece = os.read(handle, 65536)
         except BlockingIOError:
-            poll.poll(round(left * 1000) + 1)  # not first: before there was a writer it says nothing
+            poll.poll(round(left * 1000) + 1)  # after the read: without a writer so far, poll is silent
             continue
         if not piece:
             return None

@@ -1,8 +1,8 @@
 """Runs as jobs of Slurm: each is handed in exactly once. Joins.
 
-The home is shared: the run directory is the truth here as on the node, and its `machine.json` says which job
-is the run's. It is written before the job is handed in and after it. If a launcher dies in between,
-watcher/keep finds the job by its name, or concludes the run.
+This machine and the nodes share the home, so the run directory is the truth on all of them. `machine.json`
+in it names the run's job; it is written before the job is handed in, and again after. If a launcher dies in
+between, `watcher/keep` finds the job by its name, or concludes the run.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def begin(launcher: Launcher, prepared: Prepared) -> FarArrival:
 def submit_run(launcher: Launcher, prepared: Prepared) -> tuple[str, list[str]]:
     """Make a run and hand it in; return its directory, and warnings.
 
-    If Slurm refuses it, the run has ended, and why is raised. If Slurm has not confirmed it, watcher/keep
-    finds out.
+    If Slurm refuses the job, the run ends, and the reason is raised. If Slurm has not confirmed the job,
+    `watcher/keep` looks for it later.
     """
     request = prepared.request
     for word in request.sbatch:
@@ -112,7 +112,7 @@ def submit(run_dir: str, environment: Mapping[str, str], *, anew: bool = False) 
 
 
 def confirm(run_dir: str, job_id: str) -> str:
-    """Write down which job is the run's; return its id."""
+    """Record which job is the run's; return the job's id."""
     told = {"state": SUBMITTED, "handle": {"job": job_id}, "at": round(time.time(), 3)}
     writing.change_machine(run_dir, told)
     return job_id

@@ -1,7 +1,7 @@
 """Launch a run: plan it, write its directory, open its window, hand over (then launch/arrival waits). Joins.
 
-Before the directory is written nothing exists, and every refusal happens. After it a failure is a result: no
-run stays queued for ever because its launcher had trouble with tmux.
+A refusal comes before the directory is written, and leaves nothing. Any later failure is a result: no run
+stays queued for ever because its launcher had trouble with tmux.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Launcher:
         self.caller = caller
         self.environment = environment
         self.settings: Settings = load.load(environment, caller.project)
-        self._own: set[str] = set()  # the runs that this launched: no warnings of the other tasks of a call
+        self._own: set[str] = set()  # the runs launched here: no warning of other tasks of the same call
         self._told_of_others = False  # one warning a call is enough
         self.slow = slow  # called if a wrapper takes long
         self._leave: Leave | None = None  # of a child that may launch children
@@ -70,7 +70,7 @@ class Launcher:
         self.warnings = [*self.settings.warnings, *([self.place.warning] if self.place.warning else [])]
 
     def launch(self, request: LaunchRequest, call: InCall | None = None) -> Launched:
-        """Launch a run and return when its wrapper has it; raise where nothing could be started."""
+        """Launch a run and return when its wrapper has it; raise if nothing could be started."""
         self.check_surroundings()
         return self.start(self.prepare(request, call))
 
@@ -81,7 +81,7 @@ class Launcher:
             checks.check_machine(self.caller, self.place, self.environment, self.settings)
 
     def prepare(self, request: LaunchRequest, call: InCall | None = None) -> Prepared:
-        """Return what a run is going to be, or refuse it. `call`: its place in a call of several."""
+        """Plan a run, or refuse it. `call`: the place of the run in a call of several."""
         with self.explaining():
             if request.name is not None:  # a letter and its accent are one sign, however they were typed
                 request = request._replace(name=unicodedata.normalize("NFC", request.name))
@@ -104,7 +104,7 @@ class Launcher:
         return prepared
 
     def _placed(self, request: LaunchRequest) -> LaunchRequest:
-        """Return a request that says on which machine, as its preset does if the call does not."""
+        """Return the request with the machine for the run: that of the call, else of the preset."""
         if request.on is None and request.preset is not None and not request.continues:
             preset = self.preparing.chooser().choose(request.preset, cwd=request.cwd)
             request = request._replace(on=preset.on)
@@ -112,7 +112,7 @@ class Launcher:
 
     @contextlib.contextmanager
     def explaining(self) -> Iterator[None]:
-        """Give a refusal the warnings of settings and presets: one that was left out may be its reason."""
+        """Add the warnings of settings and presets to a refusal: a part left out may be the reason."""
         try:
             yield
         except TmuxAgentsError as refusal:
@@ -121,7 +121,7 @@ class Launcher:
             raise
 
     def sketch(self, request: LaunchRequest, call: InCall) -> Prepared:
-        """Return a run that will end before it begins; its plan has no preset and no model."""
+        """Plan a run without preset and model: it ends before it begins, or another machine plans it."""
         if request.timeout is None:
             request = request._replace(timeout=self.settings.numbers["timeout"])
         texts = {directory.PROMPT: plans.prompt_bytes(request.task)}
@@ -129,18 +129,18 @@ class Launcher:
         return Prepared(request, plan, texts, {}, ())
 
     def start(self, prepared: Prepared) -> Launched:
-        """Make the run, open its window and have its wrapper take it; where that fails, it is raised."""
+        """Make the run, open its window and wait until its wrapper has it; raise if that fails."""
         return self.begin(prepared).wait()
 
     def begin(self, prepared: Prepared) -> Arrival | FarArrival:
-        """Make the run and open its window; where that fails, the run has ended, and why is raised."""
+        """Make the run and open its window. If that fails, end the run and raise the reason."""
         request = prepared.request
         if request.on is not None:
             from tmuxagents.launch import far, job  # noqa: PLC0415  (as above)
 
             is_job = parse_on(request.on).host is None
             return job.begin(self, prepared) if is_job else far.begin(self, prepared)
-        checks.check_cwd(request.cwd)  # again: the tasks before this one may have taken their time
+        checks.check_cwd(request.cwd)  # again: the tasks before this one may have taken long
         there = os.stat(request.cwd)  # it may be replaced before the child enters it
         run_dir = f"{self.caller.runs}/{prepared.plan.run_id}"
         ours: handover.LauncherEnds | None = None
@@ -160,14 +160,14 @@ class Launcher:
         return Arrival(run_dir, ours=ours, opened=opened, warnings=warnings, slow=self.slow)
 
     def end_unopened(self, prepared: Prepared, cause: Cause) -> str:
-        """Make a run that has ended before it had a window; return its directory."""
+        """Make a run that ends before it has a window; return its directory."""
         run_dir = self.make(prepared)
         conclude(run_dir, cause=cause, never_came=cause.message, gone=True)
         lookup.with_registry(self.caller, lambda book: book.save(filter(None, [learn.row_of(run_dir)])))
         return run_dir
 
     def make(self, prepared: Prepared, more: Mapping[str, bytes] | None = None) -> str:
-        """Make the run's directory, with `more` files than its plan has; return it."""
+        """Make the run's directory, with `more` files than those prepared; return its path."""
         before = prepared.request.continues
         now = round(before.moment(time.time()) if before else time.time(), 3)
         plan = prepared.plan.changed(created_at=now)  # a call may have prepared it long ago
@@ -176,7 +176,7 @@ class Launcher:
         return run_dir
 
     def _surroundings(self, request: LaunchRequest, call: InCall | None) -> PlanSurroundings:
-        """Return what decides about a plan besides its request."""
+        """Return what a plan depends on besides its request."""
         target = Target(
             socket=self.place.socket,
             session=None if self._current_pane() else place.session_names(request.project)[0],
@@ -198,9 +198,9 @@ class Launcher:
     # --- known before there is a window -------------------------------------------------------------------
 
     def _remember(self, request: LaunchRequest, run_dir: str) -> list[str]:
-        """Put the run into the registry, and warn of others that work in its directory."""
+        """Put the run into the registry, and warn of other runs that work in its directory."""
         row, own = learn.row_of(run_dir), os.path.basename(run_dir)
-        awaited = checks.awaited(self.caller, request.after)  # never at work beside it
+        awaited = checks.awaited(self.caller, request.after)  # never at work at the same time
 
         def ask(book: Registry) -> Sequence[str]:
             book.save([row] if row else [])

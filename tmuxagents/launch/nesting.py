@@ -1,8 +1,8 @@
 """Children that may launch children: which, how deep, and how many may share one root. Joins.
 
-Only a preset of the user's allows it (`nesting`). What a child's environment says counts only downwards: the
-plan of its run has the most that it may. It is a rule for agents that keep to rules, no sandbox:
-docs/presets.md says what it does not keep out.
+Only a preset of the user's allows it (`nesting`). The plan of a child's run sets the limit, and the child's
+environment can only lower it. This is a rule for agents that follow rules, not a sandbox: docs/presets.md
+describes what it does not prevent.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Leave:
 
 
 def check(environment: Mapping[str, str], runs: str) -> Leave | None:
-    """Return what a child passes on to its children, None if no child calls; raise if it may not launch."""
+    """Return what a child passes on to its children, None if none calls; raise if it may not launch."""
     if not is_child(environment):
         return None
     given = _leave(environment, runs)
@@ -52,9 +52,9 @@ def check(environment: Mapping[str, str], runs: str) -> Leave | None:
 
 
 def refuse_crowd(run_dir: str) -> None:
-    """Remove a run that was just made, and raise, if it is one more than may share its root.
+    """Remove a run that was just made, and raise, if too many runs share its root.
 
-    A launcher writes first and then counts: of several at once the last to count sees all.
+    Each launcher writes first and then counts. So of several at once, the last one to count sees all runs.
     """
     root = _root_of(run_dir)
     runs, run_id = os.path.split(run_dir)
@@ -70,7 +70,7 @@ def _crowded(root: str) -> BadRequest:
 
 
 def _leave(environment: Mapping[str, str], runs: str) -> Leave | None:
-    """Return what a child passes on. The run that it names must be the one that it works in."""
+    """Return what a child passes on. It must work in the run that its environment names."""
     run_id = environment.get(RUN, "")
     if not is_run_id(run_id):
         return None
@@ -85,13 +85,13 @@ def _leave(environment: Mapping[str, str], runs: str) -> Leave | None:
 
 
 def _root_of(run_dir: str) -> str | None:
-    """Return the run that a run descends from, itself if it is the top; None where none has children."""
+    """Return the root of a run, possibly the run itself; None without nesting."""
     plan = directory.read_plan(run_dir)
     return plan.root or None if plan else None
 
 
 def _count(root: str, runs: str) -> int:
-    """Return how many runs share a root, ended ones too. Those that are older than it are not read."""
+    """Count the runs that share a root, ended ones too. Runs older than the root are not read."""
     top = directory.read_plan(f"{runs}/{root}")
     since = top.created_at - _DAY_S if top and top.created_at is not None else 0.0
     count = 0
@@ -120,7 +120,7 @@ def depth_of(set_up: SetUp) -> int:
 
 
 def leave(environment: Mapping[str, str], plan: Plan) -> Leave | None:
-    """Return what a child passes on, by its environment and the plan of its run; None if it may not."""
+    """Return what a child passes on, by its environment and the plan of its run; None if it launches none."""
     said = environment.get(DEPTH, "")
     depth = min(int(said), depth_of(plan)) if said.isascii() and said.isdigit() and len(said) == 1 else 0
     return Leave(plan.root, depth - 1) if depth >= 1 and plan.root else None
@@ -129,7 +129,7 @@ def leave(environment: Mapping[str, str], plan: Plan) -> Leave | None:
 def bounded(run_id: str, set_up: SetUp, given: Leave | None) -> tuple[SetUp, str | None]:
     """Return the set-up with the levels of children that are left, and the run's root.
 
-    The set-up says what the run's own preset wants, `given` what the child that launches may pass on.
+    `set_up` has what the run's own preset wants; `given` has what the launching child may pass on.
     """
     wanted = depth_of(set_up)
     if given is not None:
@@ -138,9 +138,9 @@ def bounded(run_id: str, set_up: SetUp, given: Leave | None) -> tuple[SetUp, str
 
 
 def variables(plan: Plan, *, home: str, socket: str | None) -> dict[str, str]:
-    """Return what a child's environment gets of it; where it may launch, also the state directory and server.
+    """Return a child's variables for nesting; if it may launch, also the state directory and server.
 
-    Its children are then counted where it is itself, and open beside it.
+    So its children are counted with it, and their windows open beside its own.
     """
     root, depth = plan.root, depth_of(plan)
     if not root:

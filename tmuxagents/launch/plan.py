@@ -1,6 +1,6 @@
-"""The plan of a run: made of a request before anything else exists, or refused.
+"""The plan of a run: made from a request before anything else exists, or refused.
 
-presets/fields says what a preset decides, agents/models which model it is.
+`presets/fields` has what a preset decides. `agents/models` has what decides the model.
 
 Pure.
 """
@@ -75,7 +75,7 @@ def parse_on(on: str) -> Destination:
 
 
 class LaunchRequest(NamedTuple):
-    """A run that a caller asks for. The preset fills in each None, else the settings."""
+    """A run that a caller requests. The preset fills in each None, and then the settings do."""
 
     task: str
     cwd: str
@@ -92,22 +92,22 @@ class LaunchRequest(NamedTuple):
     allow_outside: bool = False  # files of other folders may go into the prompt
     keep_background: bool = False
     needs_model: bool = True  # else the agent's own default will do
-    keeps: Resolved | None = None  # the model of the run that is done again, unless the call names one
+    keeps: Resolved | None = None  # the model of the run that is repeated, unless the call names one
     continues: Continued | None = None
     driver: str | None = None
     permission: str | None = None
     reopens: bool = False  # the child gets no prompt: a person continues its session
     on: str | None = None  # another machine, by its name among the user's hosts
-    sbatch: Sequence[str] = ()  # options for Slurm, where it goes into that
+    sbatch: Sequence[str] = ()  # options for Slurm, if the run becomes a job
     far_cwd: str | None = None  # the working directory there, as it was named
     resumes: str | None = None  # the run there whose session it continues
-    retries: str | None = None  # the run there that it does again
+    retries: str | None = None  # the run there that it repeats
     session: str | None = None  # the session of either
     blocks: Sequence[str] | None = None  # the files of a prompt that another machine has read already
 
 
 class InCall(NamedTuple):
-    """A run's id and its place in its call, which has the id of its first run."""
+    """A run's id and its place in its call. The id of a call is that of its first run."""
 
     run_id: str
     call_id: str
@@ -132,7 +132,7 @@ def check(request: LaunchRequest) -> None:
 
 
 def check_preset(preset: Preset, request: LaunchRequest) -> None:
-    """Refuse a profile that contradicts itself: before its model is asked about."""
+    """Refuse a profile that contradicts itself, before its model is looked up."""
     found = list(fields.faults(preset, has_model=bool(request.model)))
     if found:
         hint = f"correct {preset.path}"
@@ -240,7 +240,7 @@ def _faults(request: LaunchRequest) -> Iterator[tuple[Fault, str | None]]:
 
 
 def receipt(plan: Plan, status: str, *, host: str | None = None) -> str:
-    """Return what was launched, for a person: what it is called, where it works, its preset, its model."""
+    """Return the receipt of a run for a person: its name, its machine, its preset, its model."""
     started = "Queued" if status == records.QUEUED else "Started"
     whose = " of this project" if plan.preset_source == "project" else ""
     if plan.preset_from:
@@ -263,6 +263,6 @@ def _model(plan: Plan) -> str:
 
 
 def is_name(name: str) -> bool:
-    """Say whether a run can be called so: letters of any language are shown and mean nothing to a shell."""
+    """Say whether a run can have this name. Letters of any language are safe on a screen and in a shell."""
     letters = all(letter.isalnum() or letter in "._-/" for letter in name)
     return 0 < len(name) <= _LONGEST_NAME and letters and name[0].isalnum() and not records.is_run_id(name)

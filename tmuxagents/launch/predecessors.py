@@ -1,4 +1,4 @@
-"""A run for which another one waits: what it answered, or why the other one ends before it begins.
+"""The runs that another run waits for: their answers, or why that run ends before it begins.
 
 Joins.
 """
@@ -22,9 +22,9 @@ _SHORT = 8
 
 
 def judge(run_dir: str) -> tuple[RunView | None, Verdict | None]:
-    """Return the run while it goes on, or how the one that waits for it ends because of it.
+    """Return the run while it is active, or the ending that it causes for the run that waits for it.
 
-    Neither of the two: it has completed.
+    Both are None if the run has completed.
     """
     try:
         run = inspect(run_dir)
@@ -40,7 +40,7 @@ def judge(run_dir: str) -> tuple[RunView | None, Verdict | None]:
 
 
 def output(run_dir: str) -> str | None:
-    """Return what a run answered: its file, or what its events say if that is gone or not ours any more."""
+    """Return a run's answer: from its file, or from its events if the file is gone or not ours any more."""
     text = directory.read_bytes(f"{run_dir}/{directory.OUTPUT}", limit=directory.BIGGEST_OUTPUT)
     if text is not None:
         return text.decode("utf-8", "replace")

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Prepared(NamedTuple):
-    """A run that is planned and not yet made: its request, its plan, the texts of its directory.
+    """A run that is planned but not yet made: its request, its plan, the texts of its directory.
 
     `variables` go into the child's environment, and into no file.
     """
@@ -54,7 +54,7 @@ class Prepared(NamedTuple):
 
 
 class PlanSurroundings(NamedTuple):
-    """What decides about a plan besides its request: its call, its window, the child that launches it."""
+    """What a plan depends on besides its request: its call, its window, the child that launches it."""
 
     call: InCall
     target: Target
@@ -84,7 +84,7 @@ def new_call() -> InCall:
 
 
 class Preparing:
-    """Prepares the runs of one caller: presets are read once."""
+    """Prepares the runs of one caller; reads presets only once."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class Preparing:
         self._chooser: Chooser | None = None
 
     def prepare(self, request: LaunchRequest, around: PlanSurroundings) -> Prepared:
-        """Return what a run is going to be, or refuse it."""
+        """Plan a run, or refuse it."""
         preset = None
         if request.preset is not None:
             preset = self.chooser().choose(request.preset, cwd=request.cwd).for_agent(request.agent)
@@ -135,7 +135,7 @@ class Preparing:
         return Prepared(request, plan, texts, variables, list(dict.fromkeys(warnings)))
 
     def _model(self, request: LaunchRequest, preset: Preset | None) -> Resolved:
-        """Return the model of a run; that of the session it continues, unless the call names another."""
+        """Return the model of a run: that of the session it continues, unless the call names another."""
         before = request.continues
         kept = None if request.model else request.keeps or (before.model if before else None)
         keyed = _keyed(request, preset)
@@ -169,7 +169,7 @@ class Preparing:
         return self._chooser
 
     def take_preset(self, file: PresetFile) -> None:
-        """Let the only preset be one that another machine has sent."""
+        """Make a preset that another machine has sent the only one."""
         from tmuxagents.presets.survey import Chooser  # noqa: PLC0415  (as above)
 
         self._chooser = Chooser(self._caller.folder, self._environment, self._settings, only=file)
@@ -179,12 +179,12 @@ class Preparing:
         return self._chooser.survey.warnings if self._chooser else []
 
     def _filled_in(self, request: LaunchRequest, preset: Preset | None) -> LaunchRequest:
-        """Return a request in which the preset says what it left open, and the settings the rest."""
+        """Return the request, completed first from the preset and then from the settings."""
         settings = self._settings
         timeout, spared = request.timeout, request.keep_background
         if timeout is None:
             timeout = preset.timeout if preset else None
-        # A session says itself what it spares; the settings of today do not count.
+        # A session keeps its own rule for what is spared; the current settings do not count.
         if request.continues is None or preset is not None:
             named = preset.keep_background if preset else None
             spared |= settings.keep_background if named is None else named
@@ -197,7 +197,7 @@ class Preparing:
 
 
 def _keyed(request: LaunchRequest, preset: Preset | None) -> Preset | None:
-    """Return whose key and account the child has: the preset's, or that which its session began with."""
+    """Return the preset whose key and account the child uses: the run's, or that of its session."""
     return preset or (request.continues.preset if request.continues else None)
 
 
@@ -228,10 +228,10 @@ def prepare(
     listed: bool = True,
     after: Sequence[Sequence[int]] = (),
 ) -> list[Prepared]:
-    """Return all runs of a call as they are going to be, or refuse the whole call with all that is wrong.
+    """Plan all runs of a call, or refuse the whole call with all its faults.
 
-    `listed`: the requests come from a list, however short, and a fault says where in it. `after`: the earlier
-    tasks of the list that each of them waits for.
+    `listed`: the requests come from a list, even if of one, so each fault names the place in it. `after`: for
+    each request, the earlier ones of the list that it waits for.
     """
     launcher.check_surroundings()
     batch, faults, prepared = Batch(launcher), Faults(), []
@@ -249,7 +249,7 @@ def prepare(
 
 
 class Batch:
-    """The runs of one call while they are prepared: one call id, and no two of them with one name."""
+    """The runs of one call while they are prepared: they share a call id, and no two share a name."""
 
     def __init__(self, launcher: Launcher) -> None:
         self.launcher = launcher
@@ -258,7 +258,7 @@ class Batch:
         self._count = 0
 
     def prepare(self, request: LaunchRequest) -> Prepared:
-        """Return the next run of the call as it is going to be, or refuse it."""
+        """Plan the next run of the call, or refuse it."""
         call = self.next()
         name = request.name
         if name is not None and name in self._names:
@@ -286,7 +286,7 @@ def parse_files(words: Iterable[str], cwd: str) -> list[FileSpec]:
 
 
 def file_blocks(specs: Sequence[FileSpec], cwd: str, *, allow_outside: bool = False) -> list[str]:
-    """Return a block for each file. A file that cannot be read has one that says so, and fails nothing."""
+    """Return a block for each file. For a file that cannot be read, the block says so; nothing fails."""
     folder = prompt_file.resolve(cwd)
 
     def may(resolved: str) -> bool:

@@ -1,9 +1,9 @@
 """A new run in the session of one that has ended: natively, or by a transcript in the prompt. Joins.
 
-Natively the session file of the latest run is copied into the new run's directory, so that each directory
-is complete. Where there is no file that a child could continue, the prompt tells what was said before, and
-the receipt says why. The set-up is that of the latest plan. A preset that has been changed since is mentioned
-and changes nothing; only a key or an account is taken from the file of today, since no run keeps one.
+Natively, the session file of the latest run is copied into the new run's directory, so that each directory
+is complete. If a child could not continue that file, the prompt has a transcript instead, and the receipt
+gives the reason. The session keeps the set-up of its latest plan. If its preset has changed since, the
+receipt warns. Only a key or an account is read from the current file, since no run stores their secrets.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class WantedRun(NamedTuple):
 def resume(
     launcher: Launcher, reference: str, wanted: WantedRun, call: InCall | None = None
 ) -> tuple[str, Launched]:
-    """Launch a run that continues a session; return in which way, and what was launched."""
+    """Launch a run that continues a session; return how it continues, and what was launched."""
     return _go_on(launcher, reference, wanted, call=call)
 
 
@@ -77,10 +77,10 @@ def reopen(launcher: Launcher, reference: str) -> tuple[str, Launched]:
 def retry(
     launcher: Launcher, run_dir: str, wanted: WantedRun, call: InCall | None = None
 ) -> tuple[str | None, Launched]:
-    """Launch a new run like one that was; return in which way it continues a session, if it does.
+    """Repeat a run as a new one; return how that continues a session, if it does, and what was launched.
 
-    One that continued a session does so again, from where it began. Its child does not hear what was said in
-    the session since; a warning says so. `wanted` has no task: it is that of the run.
+    A run that continued a session continues it again from the same point. The child does not know what was
+    said in the session since; a warning says so. The task is that of the run, not one in `wanted`.
     """
     run = inspect(run_dir)
     if run.is_far:
@@ -104,7 +104,7 @@ def retry(
         allow_outside=plan.allow_outside,
         **continued.place(run.machine),
     )
-    name = plan.name if run.ended else None  # while that one lives, the name is its
+    name = plan.name if run.ended else None  # an active run keeps its name
     request, warnings = checks.keep_name(launcher.caller, request, name)
     launched = launcher.launch(request, call)
     launched.warnings[:0] = warnings
@@ -112,9 +112,9 @@ def retry(
 
 
 def _request_like(plan: Plan, wanted: WantedRun, caller: Caller) -> LaunchRequest:
-    """Return the request for a run like one that was, as far as the caller wants nothing else.
+    """Return the request for a run like an earlier one, except for what the caller wants to differ.
 
-    Its preset, its files and its session are left out.
+    The preset, the files and the session are left out.
     """
     return LaunchRequest(
         task=wanted.task,
@@ -139,7 +139,7 @@ def _go_on(  # noqa: PLR0913  (which session, and how it goes on)
     reopens: bool = False,
     call: InCall | None = None,
 ) -> tuple[str, Launched]:
-    """Launch a run in a session, which is held until the new run's wrapper has begun."""
+    """Launch a run in a session; hold the session until the wrapper of the new run has begun."""
     with sessions.held(reference, launcher.caller) as run_dirs:
         newest = inspect(run_dirs[-1])
         if newest.is_far:
@@ -158,15 +158,15 @@ def _go_on(  # noqa: PLR0913  (which session, and how it goes on)
 
 
 def transcript(run_dirs: Iterable[str]) -> str:
-    """Return what was said in the runs of a session, for the prompt of a run that continues it."""
+    """Return the conversation of a session, for the prompt of a run that continues it."""
     return conversation.resume_text(conversation.previous(map(output.told, run_dirs)))
 
 
 class _Turn:
-    """The next run of a session, as it is going to be. `again`: the run that it does once more, if it does.
+    """The next run of a session, before it is planned. `again`: the run that it repeats, if any.
 
-    Its child goes on from one run (`_before`) and is set up like one (`_like`): the session's latest, unless
-    one is done again.
+    The child continues from the run `_before` and is set up like the run `_like`. Both are the latest run of
+    the session, unless a run is repeated.
     """
 
     def __init__(
@@ -216,7 +216,7 @@ class _Turn:
             raise NotPossible(message, kind="no-window", hint=hint)
 
     def request(self) -> LaunchRequest:
-        """Return the request for it."""
+        """Return the request for the run."""
         plan, wanted = self._plan, self._wanted
         cwd = self._cwd()
         caller = self._launcher.caller
@@ -235,7 +235,7 @@ class _Turn:
         return request
 
     def _own_session(self) -> ChildSession:
-        """Return the session file of the run before, or why no child could go on with it."""
+        """Return the child's session in the run before, or why no child could continue it."""
         run_id = self._before.run_id
         agent = find(self._before.plan.agent, self._before.plan.agent_kind)
         if agent is not None and agent.keeps_sessions:
@@ -243,7 +243,7 @@ class _Turn:
                 self._before.plan, self._before.state, keeps_unanswered=agent.keeps_unanswered
             )
         own = f"{files.resolve(self._launcher.caller.runs)}/{run_id}/{directory.SESSION}"
-        # Read as files for a prompt are: whole, bounded, and no other than this one.
+        # Read like the files for a prompt: whole, up to a limit, and no other file than this one.
         found = files.read(own, limit=SESSION_LIMIT, may=lambda there: there == own)
         if found.problem is not None or agent is None:
             problem = _PROBLEMS.get(found.problem or "", "cannot be read")
@@ -302,9 +302,9 @@ def launched_with(run: RunView) -> Sealed:
 
 
 class LastSetUp:
-    """How the child of a run was set up: what its plan has `recorded`, files beside it, and warnings.
+    """How the child of a run was set up: the part `recorded` in the plan, its files, and warnings.
 
-    `preset` is the one to be read anew, for want of a seal.
+    Without a seal nothing is recorded, and `preset` names the preset to be read anew.
     """
 
     __slots__ = ("keyed", "preset", "recorded", "texts", "warnings")

@@ -1,4 +1,4 @@
-"""A tasks file: JSON or YAML text becomes items, or all that is wrong with it becomes one refusal. Pure."""
+"""A tasks file: JSON or YAML text becomes items, or one refusal with all its faults. Pure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _DELEGATE_HINT = "tmuxagents call delegate_to_subagents takes prompt, profile an
 _EXAMPLE = "like this: - {preset: repo-scout, task: Find the tests}; tmuxagents schema tasks has all keys"
 _DEEPEST = 5  # files of a task are a list in a mapping in a list in a mapping
 _TEXTS = ("preset", "task", "model", "cwd", "name", "agent", "permission", "on")
-# The order in which the first fault speaks for all.
+# The refusal has the message of the fault that is first in this order.
 _ORDER = {"bad-tasks": 0, "bad-argument": 0, "empty-task": 0, "bad-cwd": 1, "removed": 2}
 
 
@@ -74,7 +74,7 @@ def parse(text: str, source: str) -> TasksFile:
             )
         document = document.get("tasks")
     if not isinstance(document, list) or not document:
-        if not any(fault.kind == "removed" for fault in faults):  # else that key is in its place
+        if not any(fault.kind == "removed" for fault in faults):  # else that key replaces it
             faults.insert(0, Fault("bad-tasks", f"{source} holds no list of tasks.", field="tasks"))
         raise _refusal(faults, source)
     for number, item in enumerate(document):
@@ -128,12 +128,12 @@ def _default_faults(defaults: Any) -> Iterator[Fault]:
 
 
 def _document(text: str, source: str) -> Any:
-    """Read a text: as JSON where it can be, since that knows no limits of size."""
+    """Read a text: as JSON if possible, since that has no limits of size."""
     if text.lstrip()[:1] in ("{", "["):
         try:
             return json.loads(text)
         except (ValueError, RecursionError):
-            pass  # YAML has braces, too; if it is neither, its reader says where
+            pass  # YAML has braces, too; if the text is neither, the YAML reader says where
     try:
         return yaml.load(text, deepest=_DEEPEST).value
     except yaml.Malformed as error:
