@@ -1,6 +1,6 @@
 """The command line: its verbs, and the module that declares each of them. Joins.
 
-A verb's module is imported when the verb is called, and click with it. cli/quick needs neither.
+click and a verb's module are imported only when the verb is called. The verbs of cli/quick need neither.
 """
 
 from __future__ import annotations

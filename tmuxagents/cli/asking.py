@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Cancelled(click.exceptions.Exit):
-    """The person has left; nothing was changed."""
+    """The person has cancelled, and nothing was changed."""
 
     def __init__(self, code: int = 0) -> None:
         printing.lines(["Cancelled."], printing.ERR)
@@ -29,7 +29,7 @@ def is_possible() -> bool:
 
 
 def confirm(question: str, *, default: bool = False) -> None:
-    """Ask whether to do something; raise Cancelled if not, and BadRequest where there is no terminal."""
+    """Ask for a confirmation. Raise Cancelled on a no, and BadRequest without a terminal."""
     if not is_possible():
         raise BadRequest(question, kind="usage", hint="add --yes")
     if not click.confirm(question, default=default, err=True):
@@ -47,7 +47,7 @@ def _leaving() -> Iterator[None]:
 
 
 class OnTerminal:
-    """Puts the questions of the wizard on the terminal that the command was called on."""
+    """Asks the wizard's questions on the terminal where the command was called."""
 
     def text(self, question: str) -> str:
         """Ask for a line, which may be empty."""
@@ -56,7 +56,7 @@ class OnTerminal:
         return answer.strip()
 
     def choice(self, question: str, choices: tuple[str, ...], default: str) -> str:
-        """Ask for one of some words; an empty default is not shown as one."""
+        """Ask for one of the given words. An empty default is not shown."""
         shown = f"{question} ({', '.join(filter(None, choices))})"
         which = click.Choice(choices)
         with _leaving():
@@ -78,7 +78,7 @@ class OnTerminal:
 
 
 def edited(text: str, suffix: str = ".md") -> str | None:
-    """Return a text as it was saved in $EDITOR; None if it was not."""
+    """Return a text as the person saved it in $EDITOR; None if they did not save it."""
     try:
         saved: str | None = click.edit(text, extension=suffix)
     except click.UsageError:

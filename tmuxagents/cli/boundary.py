@@ -1,4 +1,4 @@
-"""The one place where errors become words and exit codes. Joins."""
+"""The one place where errors of a command become messages and exit codes. Joins."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 _USED_UP = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
 _BROKEN = (errno.EIO, errno.ENOLCK, errno.ESTALE, errno.EUCLEAN)
 _NO_PLACE = (errno.EROFS, errno.ENAMETOOLONG)
-_MOST_FAULTS = 20  # of one call
-# What a group without a verb raises; click 8.1 has no such exception and prints the page itself.
+_MOST_FAULTS = 20  # reported of one call
+# A group called without a verb raises this. click 8.1 has no such exception and prints the help page.
 _HELP: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
 
 
 def fail(error: BaseException, arguments: Sequence[str]) -> int:
-    """Say what went wrong with these arguments; return the exit code."""
+    """Report the error of a call with these arguments; return the exit code."""
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else 1
     if isinstance(error, click.exceptions.Exit):
@@ -40,7 +40,7 @@ def fail(error: BaseException, arguments: Sequence[str]) -> int:
     if isinstance(error, BrokenPipeError):
         printing.give_up()
         return 1
-    if isinstance(error, _HELP):  # the page itself: it does not fit on the line of an error
+    if isinstance(error, _HELP):  # a whole help page, which does not fit on the line of an error
         printing.lines([error.format_message()], printing.ERR)
         return BadRequest.exit_code
     as_json = "--json" in (arguments[: arguments.index("--")] if "--" in arguments else arguments)
@@ -91,7 +91,7 @@ def _translate(error: BaseException) -> TmuxAgentsError | None:
 
 
 def _no_such_option(error: click.NoSuchOption, verb: str, otherwise: str) -> BadRequest:
-    """Return our error for an unknown option: what is meant by it in other tools, else the nearest one."""
+    """Return our error for an unknown option. It hints at the meaning in other tools, else at near names."""
     import difflib  # noqa: PLC0415  (rare)
 
     name, known = error.option_name, error.possibilities or []

@@ -1,7 +1,7 @@
-"""The window of a run that works on another machine: it shows the mirror, as the far window shows the run.
+"""The window here of a run that works on another machine or as a Slurm job: it shows the run's events.
 
-Enter leads through to the window over there. Ctrl-C twice stops the run over there. Closing the window, or
-ending its program, stops nothing.
+Enter shows the run's own window there, or opens a shell beside the job. Ctrl-C twice stops the run. Closing
+the window here, or ending its program, stops nothing.
 
 Joins.
 """
@@ -35,12 +35,12 @@ _LOOK_S, _IDLE_S = 0.1, 0.4
 _QUIET_AFTER_S = 3.0
 _LINK_EVERY_S, _WATCHER_EVERY_S = 1.0, 5.0
 _CONFIRM_S = 3.0
-_READ_S = 0.3  # two keys in one paste are no answer
+_READ_S = 0.3  # a second Ctrl-C sooner than this confirms nothing: both may come from one paste
 _KEYS = (b"\r", b"\n")
 
 
 def environment(run_dir: str) -> dict[str, str]:
-    """Return what leads ssh to the machine of a run: the tmux server, whose child we are, may lack it."""
+    """Return the variables that ssh needs for a run's machine. Our tmux server may lack them."""
     here = (directory.read_machine(run_dir) or {}).get("here")
     found = here.get("environment") if isinstance(here, dict) else None
     kept = found if isinstance(found, dict) else {}
@@ -63,7 +63,7 @@ class FarWindow:
         self._title: str | None = None
 
     def show(self) -> int:
-        """Show it; return when it has ended."""
+        """Show the run until it has ended; return the exit code."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTSTP, signal.SIG_IGN)
         run = self._follower.look()
@@ -109,12 +109,12 @@ class FarWindow:
         self._terminal.flush()
 
     def _look_at_link(self, run: RunView) -> None:
-        """Say in the window when the host stops answering, and when it answers again."""
+        """Note in the window when the host stops answering, and when it answers again."""
         now = time.monotonic()
         if now < self._link_at:
             return
         self._link_at = now + _LINK_EVERY_S
-        if now >= self._watcher_at:  # it starts mirrors; no wrapper here starts it
+        if now >= self._watcher_at:  # the watcher starts mirrors, and no wrapper here starts the watcher
             self._watcher_at = now + _WATCHER_EVERY_S
             watcher_lock.ensure(self._environment["TMUXAGENTS_HOME"])
         since = link.unreachable_since(self._environment["TMUXAGENTS_HOME"], run.host or "")
@@ -156,7 +156,7 @@ class FarWindow:
             self._window.note(why.message)
 
     def _way(self, run: RunView) -> list[str]:
-        """Return the command that leads to the run's own window; of a job of Slurm, to a shell beside it."""
+        """Return the command that shows the run's own window, or opens a shell beside its Slurm job."""
         if not run.is_far:
             prefix = commands.exec_prefix(run.run_dir, tty=True)
             if prefix is None:
@@ -166,7 +166,7 @@ class FarWindow:
         return ssh.command(host, ["attach", run.run_id], tty=True, environment=self._environment)
 
     def _go_through(self, run: RunView) -> None:
-        """Show the run's own window, over there, until the person leaves it."""
+        """Show the run's own window there, or the shell beside its job, until the person leaves it."""
         try:
             command = self._way(run)
         except TmuxAgentsError as why:

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 _SOCKET, _JSON = "tmuxagents.socket", "tmuxagents.json"
-# The hint for a verb that means nothing.
+# The hint for a word that resembles no verb.
 _FIRST = ("launch", "run", "poll", "wait", "output", "send", "resume", "stop")
-_AS_NEAR = 0.75  # how like a known verb a misspelt one is
-# Other names of verbs that help shows.
+_AS_NEAR = 0.75  # the least similarity of a misspelt verb to a known one
+# Other names of verbs, as the help shows them.
 _ALIASES = {"poll": ("ls", "ps", "status"), "transcript": ("logs",)}
 
 
@@ -36,7 +36,7 @@ def _keep_json(context: click.Context, _option: click.Parameter, value: bool) ->
     context.meta[_JSON] = value
 
 
-# The command and every verb have it: it works before and after the verb.
+# The command and every verb have this option, so it works before and after the verb.
 SOCKET = click.Option(
     ["-L", "--socket"],
     metavar="NAME",
@@ -104,7 +104,7 @@ class Verbs(click.Group):
 
 
 def unknown(name: str, *arguments: str) -> BadRequest:
-    """Return the error for an unknown verb: what is meant by it in other tools, else the nearest."""
+    """Return the error for an unknown verb. It hints at the meaning in other tools, else at a near name."""
     import difflib  # noqa: PLC0415  (rare)
 
     way = meant.verb((name, *arguments), (*VERBS, *HIDDEN))
@@ -120,7 +120,7 @@ def unknown(name: str, *arguments: str) -> BadRequest:
 
 
 def _print_json(command: click.Command, words: Sequence[str]) -> None:
-    """Let a verb, or the one below it that these words name, print JSON as its own `--json` does."""
+    """Make a verb, or the verb below it that these words name, print JSON, as its own `--json` does."""
     below = command.commands if isinstance(command, click.Group) else {}
     wanted = next((below[word] for word in words[1:] if word in below), command)
     flag = next((param for param in wanted.params if "--json" in param.opts), None)

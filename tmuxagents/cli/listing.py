@@ -1,6 +1,6 @@
-"""The bodies of `poll`, `wait` and `statusline`: cli/quick calls them, or click by cli/verbs/overseeing.
+"""The bodies of `poll`, `wait` and `statusline`. cli/quick calls them, or click through cli/verbs/overseeing.
 
-It imports little: programs call these verbs often.
+This module imports little, because programs call these verbs often.
 
 Joins.
 """
@@ -43,7 +43,7 @@ _APART = (
 
 def poll(*, runs: Sequence[str], since: str | None, everywhere: bool, others: bool, **how: Any) -> int:
     """List runs and their status; return the exit code."""
-    since = since and since.removeprefix("cursor ")  # the whole last line of an answer
+    since = since and since.removeprefix("cursor ")  # a caller may pass the whole last line of an answer
     within = _within(since)
     cursor = since if within is None else None
     _check({"RUN": runs, "--since TIME": within is not None, "--since CURSOR": cursor is not None}, how)
@@ -115,7 +115,7 @@ def _check(given: dict[str, Any], how: Mapping[str, Any]) -> None:
 
 
 def _ended(how: Mapping[str, Any], within: float | None, cursor: str | None) -> bool | EndedRuns:
-    """Return which ended runs the list shows. A document shows none unless it is asked to."""
+    """Return which ended runs the list shows. A document has none unless an option requests them."""
     most = None if how["most"] is None else min(how["most"], _MOST)
     if how["ended"] and most is None:
         is_list = not (how["as_json"] or how["template"] is not None or printing.is_terminal())
@@ -182,11 +182,11 @@ def _print(  # noqa: PLR0913  (what is printed, and how)
     else:
         printing.lines(_lines(found))
         left = _what_is_left_out(found, everything=ended)
-        printing.lines(left, printing.ERR)  # for people: on stdout nothing comes after the table
+        printing.lines(left, printing.ERR)  # for people, so on stderr: on stdout the table comes last
 
 
 def _what_is_left_out(found: Snapshot, *, everything: bool) -> list[str]:
-    """Return which runs the list lacks, and what shows them. `everything`: all ended ones were wanted."""
+    """Return which runs the list lacks, and options that show them. `everything`: all ended ones wanted."""
     here = found.others or {"active": 0, "total": 0}
     elsewhere = found.elsewhere - here["active"]
     left = []
@@ -238,7 +238,7 @@ def _changes(told: tuple[Snapshot, bool], *, as_json: bool) -> int:
     return 0
 
 
-# --- waited for ---
+# --- waiting ---
 
 
 def _wait(
@@ -250,7 +250,7 @@ def _wait(
     since: str | None = None,
     **how: Any,
 ) -> int:
-    # Only a wait needs these; and it imports all that its end will need while there is time.
+    # Only a wait needs these. Importing them before the wait makes its end quick.
     from tmuxagents.registry import learn, schema  # noqa: F401, PLC0415
     from tmuxagents.status import wait as status_wait  # noqa: PLC0415
 
@@ -272,7 +272,7 @@ def _outcome(found: Snapshot, ids: Container[str], waited_for: Iterable[str], ca
 
 
 def _followed(shown: SnapshotRow) -> str:
-    """Return the line of a change; on a terminal with the time of day and in the colour of its state."""
+    """Return the line of a change. On a terminal it has the time of day and the colour of the run's state."""
     if not printing.is_terminal():
         return words.follow_line(shown)
     sign, colour = table.STATES[table.state(shown.run)]

@@ -1,7 +1,7 @@
-"""What wrong words on a command line mean: verbs and options of other tools, a noun before a verb. Pure.
+"""The meaning of wrong words on a command line: verbs and options of other tools, a noun for a verb. Pure.
 
-Meaning comes before near spelling: `--prompt` is no misspelt `--preset`. A name of several words means what
-one of them means: `--agent-type` a type, `spawn_agent` spawn.
+Meaning comes before spelling: `--prompt` is not taken for a misspelt `--preset`. A name of several words
+has the meaning of one of them: `--agent-type` means type, and `spawn_agent` means spawn.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ VERBS = _by_word(
         "--version": "version",
     }
 )
-# Without an argument, and with two of them, some words mean something else.
+# Some words mean something else without an argument, with one (a run), or with two (a run and a text).
 _ALONE = {"watch": "poll --watch", "follow": "poll --follow", "fork": "resume"}
 _ABOUT_A_RUN = {"check": "poll", "health": "poll", "queue": "launch"}
 _TO_A_RUN = {"ask": "send --wait", "prompt": "send", "fork": "resume", "chat": "send --wait"}
@@ -56,7 +56,7 @@ _NOUNS = _by_word(
         "window": "window pane shell bg background",
     }
 )
-_READING = ("output", "poll", "transcript")  # with a noun in the plural, they mean the list
+_READING = ("output", "poll", "transcript")  # before a plural noun, these mean the list
 _NO_TASKS = frozenset(word for word, verb in VERBS.items() if verb.startswith("poll"))
 _FILE = re.compile(r"\S+\.(?:ya?ml|jsonl?|md|txt)")
 
@@ -126,11 +126,11 @@ _ANYWHERE = _by_word(
         "tmuxagents transcript RUN has all that it said and did": "verbose -v full details",
     }
 )
-# What names something else in each option that has it: it means nothing as one word of several.
+# These words mean something else in every longer option, so they are ignored as one word of several.
 _WHOLE = frozenset(
     ["id", "name", "run", "file", "files", "all", "input", "at", "time", "path", "path", "limit", "set", "no"]
 )
-# verb -> the same, where a verb has its own way
+# verb -> the same table, for options that mean something else at this verb
 _OF_VERB = {
     "poll": _by_word(
         {
@@ -162,7 +162,7 @@ _OF_VERB = {
         }
     ),
 }
-# kind of a refusal -> what to do where it does not say
+# kind of a refusal -> the hint, where the refusal has none
 OF_KIND = {"unknown-agent": "--agent names a program; a role is a preset: -p NAME (tmuxagents presets list)"}
 _ARGUMENTS = {
     "wait": _ALL_ENDS,
@@ -174,7 +174,7 @@ _ARGUMENTS = {
 
 
 def verb(words: Sequence[str], known: Iterable[str]) -> str | None:
-    """Return the verb, with options, that an unknown word means before its arguments. `known`: our verbs."""
+    """Return the verb, with options, that an unknown word and its arguments mean. `known`: our verbs."""
     name, *rest = words
     known = frozenset(known)
     parts = _parts(name)
@@ -217,7 +217,7 @@ def arguments(verb: str) -> str | None:
 
 
 def task(text: str, *, has_previous: bool, known: Iterable[str]) -> tuple[str, str] | None:
-    """Return why a text cannot be meant as a task, and what to do: it is a verb, a file, or lacks a run."""
+    """Return why a text cannot be a task, and what to do. It may be a verb or a file, or lack a run."""
     if "{previous}" in text and not has_previous:
         why = "{previous} stands for the answer of a run that --after names, and there is none."
         return why, "add --after RUN; --task-file passes the text on as it is"

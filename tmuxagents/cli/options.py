@@ -33,7 +33,7 @@ ATTACH = click.option("--attach", "attaches", is_flag=True, help="Also show its 
 LIVE = click.option(
     "--live/--batch", "live", default=None, help="Live: the agent's own screen, where you can type."
 )
-launching = values.declaring(  # what `launch` and `run` take
+launching = values.declaring(  # the options that `launch` and `run` share
     click.argument("task", nargs=-1, metavar="TASK"),
     click.option(
         "-p",

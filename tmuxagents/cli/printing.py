@@ -32,7 +32,7 @@ def check_in() -> None:
 
 
 def _check(stream: int, message: str, hint: str) -> None:
-    """Refuse a closed stream, which reading or writing nothing reveals; other problems show up on use."""
+    """Refuse a closed stream: reading or writing zero bytes reveals it. Other problems show up on use."""
     try:
         if (sys.stdin, sys.stdout)[stream] is not None:
             os.read(IN, 0) if stream == IN else os.write(OUT, b"")
@@ -44,7 +44,7 @@ def _check(stream: int, message: str, hint: str) -> None:
 
 
 def read(most: int) -> bytes:
-    """Read stdin to its end, or this much of it."""
+    """Read stdin to its end, or at most this many bytes."""
     check_in()
     text = bytearray()
     while len(text) < most:
@@ -86,7 +86,7 @@ def has_person() -> bool:
 
 
 def give_up() -> None:
-    """Point the streams at /dev/null: Python would write to them again at its exit, and complain."""
+    """Point the streams at /dev/null. Else Python would write to them again at its exit, and complain."""
     try:
         nothing = os.open(os.devnull, os.O_WRONLY)
     except OSError:  # no more descriptors, as just reported
@@ -110,13 +110,13 @@ def warn(warnings: Iterable[str]) -> None:
 
 
 def warning(text: str) -> str:
-    """Return a warning as a line, on a narrow terminal as several."""
+    """Return a warning as one line, or as several on a narrow terminal."""
     line = safe.line(text)
     return folded(line if line.startswith("Warning: ") else f"warning: {line}")  # vectors fix some
 
 
 def folded(line: str) -> str:
-    """Return a line for stderr: no word of it is broken where the terminal ends."""
+    """Return a line for stderr, wrapped between words at the width of the terminal."""
     try:
         room = os.get_terminal_size(ERR).columns
     except OSError:
@@ -129,7 +129,7 @@ def folded(line: str) -> str:
 
 
 def document(found: bytes | Mapping[str, Any]) -> None:
-    """Write a JSON document, encoded or not: on one line for programs, over several for a person."""
+    """Write a JSON document, encoded or not: on one line for programs, on several for a person."""
     from tmuxagents.text import jsonline  # noqa: PLC0415  (for documents only)
 
     text = found if isinstance(found, bytes) else jsonline.encode(found)
@@ -137,7 +137,7 @@ def document(found: bytes | Mapping[str, Any]) -> None:
 
 
 def formatted(template: str, documents: Iterable[Mapping[str, Any]]) -> None:
-    """Write a line for each document by a template."""
+    """Write one line for each document, as the template formats it."""
     from tmuxagents.errors import BadRequest  # noqa: PLC0415  (for templates only)
     from tmuxagents.text import templates  # noqa: PLC0415  (as above)
 

@@ -1,7 +1,7 @@
-"""Parses the verbs that programs call often without importing click. Joins.
+"""A parser that needs no click, for the verbs that programs call often. Joins.
 
-It parses plain command lines only, and leaves all others, and all mistakes, to click. Both parsers take the
-options from the table below, call the same code (cli/listing) and report errors in the same way.
+It parses only plain command lines. All others, and all mistakes, go to click. Both parsers take the options
+from the table below, call the same code (cli/listing) and report errors in the same way.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _VERBS = {
 }
 _WITHOUT_RUNS = ("statusline", "_follow")
 _MOST_DIGITS = 9
-COMPLETION = "_TMUXAGENTS_COMPLETE"  # click's: a shell asks for completions
+COMPLETION = "_TMUXAGENTS_COMPLETE"  # click's variable, which a shell sets to request completions
 
 
 def answer(arguments: Sequence[str]) -> int | None:

@@ -1,6 +1,6 @@
-"""What a person sees of runs: rendered transcripts, a page of HTML, matches of a word, and a live picture.
+"""Runs shown to a person: rendered transcripts, a page of HTML, matches of a word, and a live picture.
 
-A picture is lines at the bottom of a terminal, redrawn in place (`run`, `poll --watch`).
+A picture is a block of lines at the bottom of a terminal. `run` and `poll --watch` redraw it in place.
 
 Joins.
 """
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _LOOK_EVERY_S = 0.1
 _FOUND = "1;31"  # the colour of a match
 _ROWS = 24  # of a terminal that does not know its size
-_ROUND_S = 1.0  # of a list that is watched
+_ROUND_S = 1.0  # between two pictures of a watched list
 
 
 def answer(text: str) -> str:
@@ -46,7 +46,7 @@ def answer(text: str) -> str:
 
 
 def painter() -> Painter:
-    """Return what paints on our terminal."""
+    """Return the painter for our terminal."""
     return Painter(colour=styles.is_coloured(os.environ), moves=os.environ.get("TERM") != "dumb")
 
 
@@ -85,7 +85,7 @@ def _paint(painting: Painter, blocks: Sequence[Block], reader: StoryReader, last
 
 
 def page(run_dirs: Iterable[str]) -> bytes:
-    """Return the page of some runs."""
+    """Return the HTML page of these runs."""
     from tmuxagents.render import html  # noqa: PLC0415  (only for a page)
 
     pages = []
@@ -156,9 +156,9 @@ def _matches(caller: Caller, row: Row, word: str) -> Iterator[str]:
 
 
 def _marked(line: str, word: str) -> str:
-    """Return a line with each place of the word in colour."""
+    """Return a line with each occurrence of the word in colour."""
     text = line if word != word.lower() else line.lower()
-    if len(text) != len(line):  # a letter whose small form is longer
+    if len(text) != len(line):  # some letter is longer in lower case, which would shift the places
         return line
     found, at = "", 0
     while (place := text.find(word, at)) >= 0:
@@ -171,7 +171,7 @@ def _marked(line: str, word: str) -> str:
 
 
 class Picture:
-    """Some lines of a terminal. They must be narrower than it; what is printed above them scrolls away."""
+    """Some lines of a terminal, each narrower than the terminal. Text printed above them scrolls away."""
 
     def __init__(self, stream: int) -> None:
         self._stream = stream
@@ -190,7 +190,7 @@ class Picture:
         if list(lines) == self._drawn and not above:
             return
         wide, _ = self.size()
-        # A terminal that became narrower has broken the former lines.
+        # A terminal that became narrower has wrapped the former lines.
         height = sum(max(1, math.ceil(columns(safe.text(line)) / wide)) for line in self._drawn)
         up = f"\x1b[{height}A" if height else ""
         text = "".join(f"\x1b[2K{line}\n" for line in lines)
@@ -202,7 +202,7 @@ class Picture:
 
 
 def watch_picture(look: Callable[[], list[str]]) -> int:
-    """Draw what `look` returns every second, until Ctrl-C."""
+    """Call `look` every second and draw its lines, until Ctrl-C."""
     from tmuxagents.errors import BadRequest  # noqa: PLC0415
 
     if not printing.is_terminal() or os.environ.get("TERM") == "dumb":

@@ -1,4 +1,4 @@
-"""What verbs share that launch nothing, too: kinds of values, --format and --json, and texts as arguments.
+"""Parts that all verbs share, launching or not: kinds of values, --format and --json, texts as arguments.
 
 Joins.
 """
@@ -35,7 +35,7 @@ class DurationType(click.ParamType):  # type: ignore[type-arg, unused-ignore]  #
         self._least = least
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return it in seconds."""
+        """Return the duration in seconds."""
         if isinstance(value, float):
             return value
         seconds = figures.parse_duration(value)
@@ -57,7 +57,7 @@ class _Statuses(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # ge
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, ...]:
-        """Return them as a tuple."""
+        """Return the words as a tuple."""
         words = value if isinstance(value, tuple) else tuple(value.split(","))
         for word in words:
             if word not in records.STATUSES:
@@ -80,7 +80,7 @@ JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON docume
 
 
 def declaring(*options: Callable[[Verb], Verb]) -> Callable[[Verb], Verb]:
-    """Return what declares several options at a verb, in this order."""
+    """Return a decorator that declares several options of a verb, in this order."""
 
     def declare(verb: Verb) -> Verb:
         for option in reversed(options):
@@ -94,7 +94,7 @@ def declaring(*options: Callable[[Verb], Verb]) -> Callable[[Verb], Verb]:
 
 
 def refuse_odd_task(words: Sequence[str], after: Sequence[str]) -> None:
-    """Refuse a task that cannot be meant: a verb, a file, or one that needs a run which it does not name."""
+    """Refuse a text that cannot be a task: a verb, a file, or one that needs a previous run and has none."""
     odd = meant.task(" ".join(words), has_previous=bool(after), known=(*VERBS, *HIDDEN))
     if odd is not None:
         message, hint = odd
@@ -102,7 +102,7 @@ def refuse_odd_task(words: Sequence[str], after: Sequence[str]) -> None:
 
 
 def read_task(words: Sequence[str], file: str | None) -> str:
-    """Return the task from where it was given."""
+    """Return the task from the argument, a file, stdin or an editor."""
     if len(words) > 1:
         message = f"There are {len(words)} arguments where one task is expected."
         hint = f"quote the task: {_call('do this and that')}{_several()}"
@@ -122,7 +122,7 @@ def read_task(words: Sequence[str], file: str | None) -> str:
 
 
 def read_text(text: str) -> str:
-    """Return a text that was given as an argument; for -, what stdin holds."""
+    """Return a text that was given as an argument; for -, the text on stdin."""
     return read_content(STDIN) if text == STDIN else text
 
 
@@ -150,12 +150,12 @@ def read_content(file: str, field: str = "task-file") -> str:
 
 
 def _several() -> str:
-    """Return how the verb that was called takes several tasks, if it does."""
+    """Return how the called verb takes several tasks; an empty text if it takes only one."""
     return "; several tasks: --tasks FILE" if "tasks_file" in click.get_current_context().params else ""
 
 
 def _call(task: str) -> str:
-    """Return the verb that was called with such a task."""
+    """Return a command line of the called verb with such a task."""
     context = click.get_current_context()
     names = ["tmuxagents", context.info_name or "", *(["RUN"] if "run" in context.params else [])]
     return f'{" ".join(names)} "{task}"'

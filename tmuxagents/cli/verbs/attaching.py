@@ -1,4 +1,4 @@
-"""The verb attach: a run's window on the person's terminal, or what is left of a run in a pager. Joins."""
+"""The verb attach: a run's window on the person's terminal; without a window, its transcript. Joins."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def attach(  # noqa: PLR0913  (one parameter an option)
 
 
 def _show_there(run: RunView, caller: Caller, *, read_only: bool) -> NoReturn:
-    """Become the ssh that shows the window of a run on another machine."""
+    """Become the ssh process that shows a run's window on another machine."""
     from tmuxagents.machines import requests, ssh  # noqa: PLC0415  (most runs work here)
 
     if not run.is_far:
@@ -90,11 +90,11 @@ def _show_there(run: RunView, caller: Caller, *, read_only: bool) -> NoReturn:
 
 
 def _reopen(run: RunView, caller: Caller, *, read_only: bool, as_json: bool) -> None:
-    """Open the session of a run again in a window, and show that."""
+    """Open the session of a run again in a new window, and show that window."""
     from tmuxagents.cli import options  # noqa: PLC0415  (plain attach launches nothing)
     from tmuxagents.launch import resume  # noqa: PLC0415
 
-    # First: without a viewer, nothing is launched.
+    # Checked first: without a viewer, nothing is launched.
     viewer = here(f"{_COMMAND} --resume {words.short_id(run.run_id, ())}")
     how, launched = resume.reopen(options.launcher(), run.run_id)
     printing.warn(launched.warnings)
@@ -103,7 +103,7 @@ def _reopen(run: RunView, caller: Caller, *, read_only: bool, as_json: bool) -> 
 
 
 def here(command: str) -> Viewer:
-    """Return the viewer of a run; raise if there is none."""
+    """Return the viewer on which a run can be shown; raise if there is none."""
     return attaching.find_viewer(os.environ, terminal(), hint=f"in a terminal: {command}")
 
 
@@ -115,7 +115,7 @@ def show(
     read_only: bool = False,
     as_json: bool = False,
 ) -> None:
-    """Show a run's window, or, where it has gone with its run, the transcript."""
+    """Show a run's window. If the run has ended and its window is gone, show the transcript."""
     target, warnings = attaching.find_window(run)
     printing.warn(warnings)
     if target is not None:
@@ -139,7 +139,7 @@ def _show(run: RunView, target: RunTarget, viewer: Viewer, *, read_only: bool) -
 
 
 def way_to(run: RunView, viewer: Viewer) -> list[str] | None:
-    """Show a run's window to a client of tmux; return the program to which others lend their terminal."""
+    """Show a run's window to a tmux client. For a viewer outside tmux, return the program that shows it."""
     target, warnings = attaching.find_window(run)
     printing.warn(warnings)
     return None if target is None else _step(run, target, viewer, read_only=False)
@@ -153,17 +153,17 @@ def _step(run: RunView, target: RunTarget, viewer: Viewer, *, read_only: bool) -
 
 
 def outside() -> dict[str, str]:
-    """Return the environment of a client of tmux that is not one inside tmux."""
+    """Return the environment of a tmux client outside tmux: without the variables that tmux sets."""
     return {name: value for name, value in os.environ.items() if name not in ("TMUX", "TMUX_PANE")}
 
 
 def terminal() -> str | None:
-    """Return the path of the terminal that a person sits at. Both ways: an agent may inherit stdin alone."""
+    """Return the path of the person's terminal, on stdin and stdout: an agent may inherit stdin alone."""
     if not printing.has_person():
         return None
     try:
         return os.ttyname(printing.IN)
-    except OSError:  # of another mount namespace: it has no path here, and tmux cannot open it
+    except OSError:  # in another mount namespace it has no path, and tmux cannot open it
         return None
 
 
@@ -171,7 +171,7 @@ def terminal() -> str | None:
 
 
 def _which(caller: Caller, *, may_ask: bool) -> str | None:
-    """Return the run directory of the only active run, or of the chosen one; None: the person leaves."""
+    """Return the run directory of the only active run, or of the chosen one; None if the person leaves."""
     is_person = may_ask and terminal() is not None and os.environ.get("TERM", "dumb") != "dumb"
     try:
         found = attaching.live_runs(caller)
@@ -192,7 +192,7 @@ def _which(caller: Caller, *, may_ask: bool) -> str | None:
 
 
 def _page(run: RunView, caller: Caller) -> None:
-    """Show what a run has written: in a pager where a person looks, else as it is."""
+    """Show the transcript of a run: to a person in a pager, else as it is."""
     argv = None
     if terminal() is not None:
         less = process.find_program("less", os.environ.get("PATH", ""))

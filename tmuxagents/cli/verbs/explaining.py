@@ -1,4 +1,4 @@
-"""Verbs that explain the others, and documents: help, schema, skill; and completion, for a shell that asks.
+"""Verbs that explain verbs and documents (help, schema, skill), and completion for shells.
 
 Joins.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _SHELLS = ("bash", "zsh", "fish")
 _MOST = 50
 _LONGEST = 60
-# bash puts an offered word onto the command line without quotes; these letters are plain in every shell.
+# bash puts an offered word onto the command line without quotes. No shell interprets these letters.
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.@/+")
 
 
@@ -91,7 +91,7 @@ def _script(shell: str, root: click.Command) -> bytes:
     made = get_completion_class(shell)
     if made is None:  # click has all three
         raise click.UsageError(f"there is no completion for {shell}")
-    # Not source(): for bash it starts a bash, to complain about old ones.
+    # Not source(), which starts bash to complain if it is old.
     script = made(root, {}, "tmuxagents", quick.COMPLETION)
     return (script.source_template % script.source_vars()).encode() + b"\n"
 
@@ -119,7 +119,7 @@ def answer(root: click.Command) -> int:
 
 
 def _safe(offered: Iterable[CompletionItem], incomplete: str) -> list[CompletionItem]:
-    """Return the words that are safe on a command line: every offered word passes here.
+    """Return the words that are safe on a command line. Every offered word passes here.
 
     A name may come from a file of a cloned repository. A name with letters that a shell interprets is left
     out, and so is one that looks like an option, unless the person has begun to type an option.
@@ -144,7 +144,7 @@ def runs(context: click.Context, incomplete: str) -> list[CompletionItem]:
 
     caller = lookup.here()
     scope = poll.query_of(caller, ()).scope
-    # Not through a snapshot, which would store that the endings were seen.
+    # Not through a snapshot, which would record that the endings were seen.
     rows, _ = lookup.with_registry(caller, lambda book: book.rows(scope, limit=_MOST))
     verb = context.info_name or ""
     words: dict[str, str] = {} if verb in (*_OF_ACTIVE, *_OF_ENDED) else {lookup.LAST: "the newest run"}
@@ -180,7 +180,7 @@ def agents(_context: click.Context, incomplete: str) -> list[CompletionItem]:
 
 
 def names(context: click.Context, incomplete: str) -> list[CompletionItem]:
-    """Return the schemas that a word could name; other names are a person's own."""
+    """Return the schemas that a word could name; for other verbs none, because a person makes up the name."""
     if context.info_name != "schema":
         return []
     return _fitting(((name, "") for name in schema_names()), incomplete)
@@ -251,7 +251,7 @@ def _fitting(words: Iterable[tuple[str, str]], incomplete: str) -> list[Completi
 
 # Verbs that can use runs of one kind only.
 _OF_ACTIVE, _OF_ENDED = ("stop", "kill", "cancel", "send", "answer"), ("resume", "retry", "prune", "rm")
-# The name of a parameter -> what is offered for it.
+# The name of a parameter -> the function that offers words for it.
 _OFFERS: dict[str, Offer] = {
     **dict.fromkeys(("run", "runs", "after"), runs),
     "preset": presets,
@@ -261,7 +261,7 @@ _OFFERS: dict[str, Offer] = {
     "verbs": verbs,
     "on": hosts,
 }
-# A verb that has verbs -> the same for the parameters of those.
+# A verb with verbs below it -> the same for their parameters.
 _OFFERS_BELOW: dict[str | None, dict[str, Offer]] = {
     "presets": {"name": preset_names, "wanted": preset_names},
     "layouts": {"name": layouts},

@@ -1,4 +1,7 @@
-"""Hidden verbs, by which our processes start each other: _wrap and _watch; _far and _code on other machines.
+"""Hidden verbs with which our processes start each other.
+
+_wrap and _watch become the wrapper and the watcher. _far links two machines, from either end; _code serves
+code on the far one.
 
 Joins.
 """

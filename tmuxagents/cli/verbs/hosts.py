@@ -77,7 +77,7 @@ def _row(one: dict[str, Any]) -> Sequence[str]:
 
 
 def _document(host: Host, checks: Sequence[Check] | None = None) -> dict[str, Any]:
-    """Return a host for programs: without checks where it was not looked at now."""
+    """Return a host for programs. It has no checks if none were made now."""
     last, since = link.heard(lookup.here().home, host.name)
     return {
         "name": host.name,
@@ -115,7 +115,7 @@ def add(*, host: str, yes: bool, as_json: bool, **how: Any) -> None:
     known = hosts.read_hosts(os.environ).get(host)
     given = {key: value for key, value in how.items() if value is not None}
     before = known or hosts.Host(host, hosts.SSH, host, (), "", "")
-    wanted = before._replace(version="", **given)  # without what only the machine can tell
+    wanted = before._replace(version="", **given)  # the version is set once it is installed there
     try:
         added, checks = _added(wanted, yes=yes)
     except BaseException:
@@ -130,7 +130,7 @@ def add(*, host: str, yes: bool, as_json: bool, **how: Any) -> None:
 
 
 def _added(host: Host, *, yes: bool) -> tuple[Host, list[Check]]:
-    """Add the host with what the machine has told, after an installation where there is none."""
+    """Add the host with the facts of its probe. Install tmuxagents there first if it is missing."""
     found = _probe(host)
     checks = probe.judge(host, found)
     probe.refuse(checks)
@@ -160,7 +160,7 @@ def _added(host: Host, *, yes: bool) -> tuple[Host, list[Check]]:
 
 
 def _with_agents(host: Host, checks: list[Check]) -> list[Check]:
-    """Return the checks with what tmuxagents there says of the agents; refuse an agent that it has not."""
+    """Return the checks with the agents that tmuxagents there has; refuse a host's agent if it is missing."""
     there = install.read_agents(host, os.environ)
     if host.agent is not None and host.agent not in [one["name"] for one in there]:
         message = f"{host.name} has no agent {safe.line(host.agent)}."
@@ -174,7 +174,7 @@ def _probe(host: Host) -> FarFacts:
 
 
 def _agent(one: dict[str, Any]) -> Check:
-    """Return what tmuxagents there says of an agent."""
+    """Return the check of an agent, from the report of tmuxagents there."""
     said = f"{one['name']} {one.get('version') or ''}".strip()
     if one.get("loggedIn") is False:
         return warning("agent", f"{said}, not logged in", "log in there, or choose another with --agent")
@@ -189,7 +189,7 @@ def check(*, host: str | None, as_json: bool) -> int:
     known = (
         list(hosts.read_hosts(os.environ).values()) if host is None else [hosts.find_host(host, os.environ)]
     )
-    with ThreadPoolExecutor(_AT_ONCE) as pool:  # one that does not answer takes its time
+    with ThreadPoolExecutor(_AT_ONCE) as pool:  # a host that does not answer delays no other
         found = list(zip(known, pool.map(_examined, known), strict=True))
     if as_json:
         printing.document({"v": 1, "hosts": [_document(one, checks) for one, checks in found]})

@@ -1,7 +1,7 @@
 """The hidden verbs behind our extension of pi: _follow, _agents, _profile.
 
-The extension keeps stdin open, shows what these verbs print, and asks the person what they ask: a talk in
-JSON lines.
+A verb and the extension talk in JSON lines. The extension shows the verb's messages, puts the verb's
+questions to the person, and writes the answers to the verb's stdin.
 
 Joins.
 """
@@ -99,7 +99,7 @@ def agents(*, alone: bool) -> None:
 
 
 def _attach(talk: ParentTalk, run: RunView) -> None:
-    """Switch the person's tmux client to the run's window. A pi outside of tmux keeps its terminal."""
+    """Switch the person's tmux client to the run's window. A pi outside tmux keeps its terminal."""
     command = f"tmuxagents attach {words.short_id(run.run_id, ())}"
     target, _ = attach.find_window(run)
     if target is None:
@@ -159,7 +159,7 @@ def _create(talk: ParentTalk, answer: ProfileAnswer) -> None:
 
 
 def _edit(talk: ParentTalk, answer: ProfileAnswer) -> None:
-    """Let the file that counts be edited as a text, until it is good."""
+    """Let the person edit the file in force as a text, until it has no flaws."""
     draft = change.text_of(_shelf().named(str(answer.name))[0])
     text: str | None = draft.text
     before = draft.text
@@ -180,7 +180,7 @@ def _delete(talk: ParentTalk, answer: ProfileAnswer) -> None:
     if answer.question is None or answer.afterwards is None:
         return
     if not talk.agrees(*answer.question):
-        return  # a no is no news
+        return  # a no needs no message
     change.remove(_shelf().named(str(answer.name)))
     level, text = answer.afterwards
     talk.say(text, level)
@@ -193,16 +193,16 @@ _ACTS = {describe.CREATE: _create, describe.EDIT: _edit, describe.DELETE: _delet
 
 
 class PersonLeft(click.exceptions.Exit):
-    """The person has left the talk, or there is none; nothing was changed."""
+    """The person has left the talk, or there is no person; nothing was changed."""
 
     def __init__(self) -> None:
         super().__init__(0)
 
 
 class ParentTalk:
-    """One talk, which can put the wizard's questions, too.
+    """One talk with the extension. It can also ask the wizard's questions.
 
-    `alone`: there is no person to ask, and what is said goes wherever that program puts it.
+    `alone`: no person can answer, and pi decides where the messages go.
     """
 
     def __init__(self, *, alone: bool = False) -> None:
@@ -210,19 +210,19 @@ class ParentTalk:
         self._partner = Lifeline()
 
     def say(self, text: str, level: str = INFO) -> None:
-        """Tell something."""
+        """Print a message."""
         printing.write(jsonline.encode({"say": safe.text(text), "level": level}))
 
     def select(self, title: str, options: Iterable[str]) -> str | None:
-        """Ask for one of some lines, given as they are to be shown; None: for none of them."""
+        """Ask for one of some lines. Return it as it was shown; None if the person chose none."""
         return self._ask_text("select", title, options=[safe.text(option) for option in options])
 
     def edit(self, title: str, text: str) -> str | None:
-        """Let a person edit a text; None if they did not keep it."""
+        """Let a person edit a text, and return it; None if they discarded it."""
         return self._ask_text("editor", title, text=text)
 
     def agrees(self, question: str, text: str) -> bool:
-        """Show a text, and ask whether to go on."""
+        """Show a text, and ask whether to continue."""
         return self._ask("confirm", question, text=text) is True
 
     def text(self, question: str) -> str:
@@ -230,7 +230,7 @@ class ParentTalk:
         return self._given(self._ask_text("input", question, text=None)).strip()
 
     def choice(self, question: str, choices: tuple[str, ...], default: str) -> str:
-        """Ask for one of some words; the default comes first."""
+        """Ask for one of the given words; the default comes first."""
         words = [default, *(word for word in choices if word != default)]
         chosen = self._given(self.select(question, [word or _EMPTY for word in words]))
         return "" if chosen == _EMPTY and "" in choices else chosen
@@ -240,7 +240,7 @@ class ParentTalk:
         return self._given(self.edit(question, "")).strip()
 
     def cancelled(self) -> PersonLeft:
-        """Say that nothing was changed; return what to raise."""
+        """Report that nothing was changed; return the exception to raise."""
         self.say(describe.PROFILE_CANCELLED)
         return PersonLeft()
 

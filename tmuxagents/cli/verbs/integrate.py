@@ -1,4 +1,4 @@
-"""The verb integrate: tmux, pi, claude and codex, and what was changed or would be. Joins."""
+"""The verb integrate, for tmux, pi, claude and codex. It prints the changes, made or planned. Joins."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _parent_verb(target: str) -> click.Command:
         if not dry_run:
             parents.carry_out(found, where)
         is_there = process.find_program(target, os.environ.get("PATH", "")) is not None
-        if not (uninstall or found.warnings or is_there):  # its entries wait for it
+        if not (uninstall or found.warnings or is_there):  # the entries count once it is installed
             missing = f"{name} is not installed: there is no {target} on PATH; this counts once it is"
             found.warnings.append(missing)
         tell(found, dry_run=dry_run, as_json=as_json)
@@ -112,7 +112,7 @@ for _target in parents.NAMES:
 
 
 def tell(found: Integration, *, dry_run: bool, as_json: bool) -> None:
-    """Print an integration."""
+    """Print the changes of an integration."""
     printing.warn(found.warnings)
     if as_json:
         printing.document(found.document(dry_run=dry_run))

@@ -66,7 +66,7 @@ def launch(
 
 
 class TaskRequests:
-    """The requests of a tasks file, which of them each one waits for, and how many may run at once."""
+    """The requests of a tasks file, the others that each one waits for, and how many may run at once."""
 
     __slots__ = ("after", "concurrency", "requests")
 
@@ -99,7 +99,7 @@ def requests_of(launcher: Launcher, file: str, *, mode: str, **wanted: Any) -> T
 
 
 def refuse_beside(given: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Refuse options that each task of a file has for itself, and those for one child only."""
+    """Refuse options that each task of a file sets itself, and options for one child only."""
     own = {"-p": "preset", "-m": "model", "--name": "name", "--file": "files"}
     given = {**given, **{name: wanted[key] for name, key in own.items()}}
     beside = [name for name, value in given.items() if value]
@@ -112,9 +112,9 @@ def refuse_beside(given: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
 
 
 def tell(launched: Launched, caller: Caller, *, as_json: bool, how: str | None = None) -> None:
-    """Print the receipt: for programs the id or a document, for people where the run is.
+    """Print the receipt: the id or a document for programs, the run's place for people.
 
-    `how`: how it continues a session.
+    `how`: how the run continues a session.
     """
     run_id, plan = launched.run.run_id, launched.run.plan
     attach = f"tmuxagents attach {words.short_id(run_id, ())}"

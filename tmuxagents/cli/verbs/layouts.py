@@ -1,4 +1,4 @@
-"""Verbs about layouts: list, show, open; and what the panes of one show that nothing else does. Joins."""
+"""Verbs about layouts (list, show, open), and a hidden verb that only their panes need. Joins."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def open_(*, name: str, detached: bool, as_json: bool) -> None:
 
 
 def _show(server: tmux.Tmux, made: LayoutSession) -> bool:
-    """Show a session to the person who calls; say whether there is one."""
+    """Show a session to the person at the terminal; say whether there is one."""
     try:
         viewer = attach.find_viewer(os.environ, attaching.terminal(), hint="")
     except Unusable as error:
@@ -113,7 +113,7 @@ def _show(server: tmux.Tmux, made: LayoutSession) -> bool:
 
 
 def _size() -> tuple[int, int] | None:
-    """Return how large the terminal is on which the session is going to be seen first."""
+    """Return the size of the terminal on which the session will be shown first; None without one."""
     try:
         size = os.get_terminal_size(printing.OUT)
     except OSError:
@@ -122,7 +122,7 @@ def _size() -> tuple[int, int] | None:
 
 
 def _launch(layout: Layout) -> list[str]:
-    """Launch what a layout launches, all of it or nothing; return the runs."""
+    """Launch the runs of a layout, and return their ids. A bad one refuses all."""
     if not layout.launch:
         return []
     from tmuxagents.launch import prepare  # noqa: PLC0415  (few layouts launch anything)

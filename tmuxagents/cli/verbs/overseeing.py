@@ -188,7 +188,7 @@ def stop(*, runs: tuple[str, ...], all_of_them: bool, others: bool, everywhere: 
         _tell_owners([run for run in before if not run.ended], caller.owner)
     stopped = stopping.stop(folders)
     ids = [run.run_id for run in stopped]
-    # Who stops a run knows how it ended; one that had finished before has an answer that is still unread.
+    # The caller knows the ending of a run that it stops. A run that had finished before has an unread answer.
     lookup.mark_answered(caller, (run.run_id for run in stopped if run.standing.status == records.ABORTED))
     found = take(poll.named(ids), caller)
     if as_json:
@@ -199,7 +199,7 @@ def stop(*, runs: tuple[str, ...], all_of_them: bool, others: bool, everywhere: 
 
 
 def _tell_owners(stopped: Iterable[RunView], owner: str | None) -> None:
-    """Warn of runs that do not belong to the caller: it may have meant another run of that name."""
+    """Warn about runs of other owners: the caller may have meant another run of that name."""
     for run in stopped:
         if run.plan.owner != owner:
             whose = f"another parent session, {run.plan.owner}" if run.plan.owner else "no parent session"
@@ -207,7 +207,7 @@ def _tell_owners(stopped: Iterable[RunView], owner: str | None) -> None:
 
 
 def _own(found: Snapshot) -> list[str]:
-    """Return the active runs that no parent owns; name the others, which stay."""
+    """Return the active runs that no parent owns. Warn about the others, which are left alone."""
     owned = [row.run for row in found.rows if row.run["owner"] is not None]
     if owned:
         named = (f"{words.short_id(run['runId'], ())} ({answers.label(run)})" for run in owned)
@@ -218,7 +218,7 @@ def _own(found: Snapshot) -> list[str]:
 
 
 def _stoppable(folders: list[str]) -> list[str]:
-    """Return the runs that can be stopped from here; warn about the others, raise if there is no such run."""
+    """Return the runs that can be stopped from here; warn about the others, raise if none can be."""
     refused = {folder: why for folder in folders if (why := stopping.why_not(folder)) is not None}
     if refused and len(refused) == len(folders):
         raise next(iter(refused.values()))

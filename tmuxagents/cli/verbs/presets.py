@@ -42,7 +42,7 @@ _SYNONYMS = {"ls": "list", "create": "new", "delete": "rm", "remove": "rm"}
 
 
 class PresetVerbs(click.Group):
-    """The verbs, other words that people try for them, and the name of a preset alone, which shows it."""
+    """The verbs. It also takes other words for them; the name of a preset alone shows the preset."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a verb's declaration."""
@@ -51,7 +51,7 @@ class PresetVerbs(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the verb that was asked for."""
+        """Return the verb that the arguments name."""
         name = args[0]
         if name.startswith("-") or self.get_command(ctx, name) is not None:
             return super().resolve_command(ctx, args)
@@ -79,7 +79,7 @@ def presets(context: click.Context, *, as_json: bool) -> None:
 
 
 def _shelf(*, is_read: bool = True) -> PresetShelf:
-    """Return the files of presets, and warn about settings and, where they `is_read`, about them."""
+    """Return the preset files. Warn about the settings, and with `is_read` about the files."""
     settings = load.load(os.environ, lookup.here().project)
     shelf = change.PresetShelf(lookup.folder() or "/", os.environ, settings)
     printing.warn([*settings.warnings, *(shelf.survey.warnings if is_read else ())])
@@ -144,7 +144,7 @@ def check(*, wanted: tuple[str, ...], as_json: bool) -> None:
 
 
 def _checked_lines(one: Checked) -> list[str]:
-    """Return what was found out about a file."""
+    """Return the lines about a checked file."""
     path = safe.line(one.path)
     if one.flaws:
         return [f"bad  {path}", *map(_below, (flaw.words() for flaw in one.flaws))]
@@ -160,7 +160,7 @@ def _below(words_: str) -> str:
 
 
 def _named(wanted: str) -> list[Preset | BadPreset]:
-    """Return all files of a name, or refuse one that nothing has."""
+    """Return all files of a name; refuse a name that no file has."""
     shelf = _shelf()
     found = shelf.named(wanted)
     if not found:
@@ -203,7 +203,7 @@ def _edit(draft: PresetFile) -> None:
         draft.text = edited
         flaws = editing.flaws_of(draft)
         if not flaws or not asking.is_possible():
-            return  # the caller refuses a bad one
+            return  # the caller refuses a bad draft
         printing.lines((safe.line(flaw.words()) for flaw in flaws), printing.ERR)
         if not click.confirm("Edit again?", default=True, err=True):
             raise asking.Cancelled

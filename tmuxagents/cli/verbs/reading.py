@@ -35,7 +35,7 @@ def _lines(lines: Iterable[bytes]) -> None:
 
 
 def _or_newest(runs: Sequence[str]) -> Sequence[str]:
-    """Return the named runs, or the newest one for a person. A program that names none has lost an id."""
+    """Return the named runs, or the newest one for a person. Refuse a program that names none."""
     if runs and "" not in runs:
         return runs
     if "" in runs or not printing.is_terminal():
@@ -101,7 +101,7 @@ def print_answer(text: str | None) -> None:
 
 
 def print_ended(run: Mapping[str, Any], text: str | None) -> None:
-    """Print the answer of a run; above the text of a failed one, how it ended."""
+    """Print the answer of a run. If the run failed, print above it how it ended."""
     if ending_text.has_failed(run):
         printing.lines([ending_text.warning(run, text) or ""])
     elif not text and run["status"] == records.COMPLETED:

@@ -1,4 +1,4 @@
-"""The verb replay: a run once more, as its window showed it, in its own time, with keys to pause and step.
+"""The verb replay: show a run again as its window did, in its own time, with keys to pause and step.
 
 Joins.
 """
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 _KEYS = "space pauses · s steps · + and - change the speed · q leaves"
 _LEAVES = "q\x04"
-_SECOND_LOOK_S = 0.1  # for a call that has become worth showing
+_SECOND_LOOK_S = 0.1  # between two looks whether an open call has become worth showing
 _LOCAL_FLAGS = 3
 _FASTER = 2.0
-_APART_S = 0.001  # events of one moment, so that each is a step
+_APART_S = 0.001  # between events of the same moment, so that each is a step
 _SLOWEST, _FASTEST = 1 / 64, 4096
 
 
@@ -60,7 +60,7 @@ def replay(*, run: str, speed: float) -> None:
     lines = run_output.event_lines(run_dir, after=0, follow=False)
     happened = [event for line in lines if (event := run_events.decode(line)) is not None]
     shown = [event for event in happened if event.type in Story.SHOWN]
-    for number in (signal.SIGTERM, signal.SIGHUP):  # the terminal is given back in any case
+    for number in (signal.SIGTERM, signal.SIGHUP):  # so that the terminal is restored in any case
         signal.signal(number, _leave)
     before = termios.tcgetattr(printing.IN)
     ours = [*before]
@@ -77,7 +77,7 @@ def _leave(number: int, _frame: object) -> None:
 
 
 def _show(run: RunView, events: Sequence[Event], speed: float) -> None:
-    """Show events, each in its time, and at last how the run ended."""
+    """Show each event at its time, and finally how the run ended."""
     story, painting = Story(), rendered.painter()
     story.head(run.plan, os.path.expanduser("~"))
     story.note(_KEYS)
@@ -89,7 +89,7 @@ def _show(run: RunView, events: Sequence[Event], speed: float) -> None:
     while True:
         now = time.monotonic()
         due = pace.due(now)
-        for event in events[told : due - 1]:  # the first moment is that of the start
+        for event in events[told : due - 1]:  # the first moment is the start of the run
             story.take(event)
         told = due - 1
         verdict = run.standing.verdict
@@ -135,14 +135,14 @@ class ReplayClock:
         self._moments = [moments[0]]
         for moment in moments[1:]:
             self._moments.append(max(moment, self._moments[-1] + _APART_S))
-        self._at = moments[0]  # the moment of the run at which the replay was, when it began to run
+        self._at = moments[0]  # the moment of the run at the reader's time `_began`
         self._began = now
         self._speed = speed
         self._paused = False
         self._due = 0
 
     def clock(self, now: float) -> float:
-        """Return the moment of the run that the replay has come to."""
+        """Return the moment of the run that the replay has reached."""
         return self._at if self._paused else self._at + (now - self._began) * self._speed
 
     def due(self, now: float) -> int:

@@ -1,8 +1,8 @@
 """The verb run: children in the foreground. Progress goes to stderr, answers go to stdout.
 
-While a call works, a terminal shows a picture of it, and anything else a line per change. With --attach the
-terminal shows the child's own window, and the picture once the person is back. Text that cannot be written
-because a connection is lost is dropped, and stops nothing.
+While a call works, a terminal shows a picture of it. Any other stderr gets a line for each end of several
+children, with --progress for each change. With --attach the terminal first shows the child's own window, and
+the picture once the person is back. A lost connection stops nothing: the text for it is dropped.
 
 Joins.
 """
@@ -52,9 +52,9 @@ if TYPE_CHECKING:
     from tmuxagents.views.lines import ChildView
 
 SINGLE, PARALLEL = "single", "parallel"
-_ROUND_S = 0.1  # of a picture
+_ROUND_S = 0.1  # between two pictures
 _LINES_S = 1.0  # at most one line per second and child
-_LOOK_S = 0.2  # between two looks whether the person is back
+_LOOK_S = 0.2  # between two checks whether the person is back
 
 
 @click.command(epilog='Example: tmuxagents run "Find where sessions are created."')
@@ -118,7 +118,7 @@ def run(  # noqa: PLR0913  (one parameter an option)
 
 
 def _view(call: Call, *, progress: bool, as_json: bool) -> Silence:
-    """Return what shows the call while it works."""
+    """Return the view that shows the call while it works."""
     if as_json:
         return Silence()
     return LivePicture(call) if printing.is_terminal(printing.ERR) else Lines(call, ends_only=not progress)
@@ -160,7 +160,7 @@ class Silence:
     def __exit__(self, *_: object) -> None: ...
 
     def tell(self) -> float:
-        """Return when it wants to tell again: never."""
+        """Return the (monotonic) time of the next report: never."""
         return math.inf
 
 
@@ -178,7 +178,7 @@ class Lines(Silence):
         self._told: dict[str, tuple[str, str | None]] = {}
 
     def tell(self) -> float:
-        """Tell what is new."""
+        """Print the changes; return the time of the next report."""
         _write(self._warnings.new())
         for child in self._children:
             run = child.look()
@@ -206,12 +206,12 @@ class LivePicture(Silence):
         self._draw(last=True)
 
     def tell(self) -> float:
-        """Draw anew."""
+        """Draw the picture again; return the time of the next one."""
         self._draw(last=False)
         return time.monotonic() + _ROUND_S
 
     def _draw(self, *, last: bool) -> None:
-        """Draw all children, at last only how each of them has ended: its answer comes next."""
+        """Draw all children. The last picture has only how each has ended, because the answers follow it."""
         columns, rows = self._picture.size()
         views = [view for child in self._children if (view := child.view()) is not None]
         if last:
@@ -227,14 +227,14 @@ class LivePicture(Silence):
 
 
 class _Warnings:
-    """The warnings of all tasks of a call, each of them told once."""
+    """The warnings of all tasks of a call, each printed once."""
 
     def __init__(self, tasks: Sequence[Task]) -> None:
         self._tasks = tasks
         self._told: set[str] = set()
 
     def new(self) -> str:
-        """Return lines for those that were not told yet."""
+        """Return lines for the warnings that were not printed yet."""
         found = dict.fromkeys(
             text for task in self._tasks for text in task.warnings if text not in self._told
         )
@@ -243,7 +243,7 @@ class _Warnings:
 
 
 class _Child:
-    """One child of the call, as far as it can be seen."""
+    """One child of the call, with the lines that show its work."""
 
     def __init__(self, task: Task, settings: Settings, *, alone: bool) -> None:
         self._task = task
@@ -251,7 +251,7 @@ class _Child:
         width = setting_rules.preview_width(settings, printing.columns())
         place = Place(cwd=task.prepared.request.cwd, home=os.path.expanduser("~"), width=width)
         self._lines = LastLines(place, int(settings.numbers["maxLinesPerWindow"]))
-        self._narrator = narration.Narrator() if alone else None  # one child speaks in phrases
+        self._narrator = narration.Narrator() if alone else None  # a child on its own is shown by phrases
 
     def look(self) -> RunView | None:
         """Return the current run; None if there is none yet."""
@@ -281,7 +281,7 @@ def _write(text: str) -> None:
 
 
 class Attached(Silence):
-    """Shows the first child's window as soon as it exists. `after`: what shows the call otherwise."""
+    """Shows the first child's window as soon as it exists. `after` shows the call once the person is back."""
 
     def __init__(self, call: Call, viewer: Viewer, interrupts: SignalInterrupts, after: Silence) -> None:
         self._first = call.tasks[0]

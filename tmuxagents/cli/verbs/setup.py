@@ -1,4 +1,4 @@
-"""The verbs setup and demo. Each step of setup says what is there, suggests one thing, and may be skipped.
+"""The verbs setup and demo. Each step of setup reports what is there, suggests one thing, and can be skipped.
 
 Joins.
 """
@@ -64,7 +64,7 @@ class Walk:
         self._skipped = skipped
         self._settings = load.load(os.environ, None)
         self._agent = self._settings.default_agent
-        self._found: dict[str, dict[str, Any]] = {}  # installed agents, wherever the settings say they are
+        self._found: dict[str, dict[str, Any]] = {}  # the installed agents, by name
 
     def walk(self) -> int:
         """Go through all steps; return the exit code."""
@@ -98,7 +98,7 @@ class Walk:
     # --- the steps
 
     def _look_for_agents(self) -> None:
-        """Say which agents are installed, and where the others come from."""
+        """Print which agents are installed and which are not; if none is, how to install the default one."""
         known = resolve.agent_documents(os.environ, self._settings, refresh=True)
         self._found = {one["name"]: one for one in known if one["installed"]}
         if not self._found:
@@ -130,7 +130,7 @@ class Walk:
             self._agent = chosen
 
     def _offered(self) -> list[str] | None:
-        """Say which models the default agent offers; None where it cannot be asked."""
+        """Print and return the models that the default agent offers; None if it cannot be asked."""
         known = installed.known(self._agent, os.environ, self._settings)
         if known.ids is None:
             return None
@@ -210,7 +210,7 @@ class Walk:
             except TmuxAgentsError as error:
                 self._say(*boundary.lines_of(error))
 
-    # --- how they speak
+    # --- questions and messages
 
     def _offer(
         self,

@@ -85,12 +85,12 @@ def call_verb(*, tool: str, arguments: str, streams_it: bool, verbose: bool, wid
 def _carry_out(
     tool: str, arguments: str, interrupts: SignalInterrupts, tell: Callable[[dict[str, Any]], None] | None
 ) -> tuple[Answer, bool]:
-    """Return the answer, and whether the arguments ask for whole documents."""
+    """Carry out a tool. Return its answer, and whether the arguments request whole documents."""
     caller = lookup.here()
     catalogue.check_name(tool, caller, os.environ)
     given = check.read(values.read_text(arguments), tool)
     interrupts.listen()
-    from tmuxagents.tools.door import Door  # noqa: PLC0415  (what is refused needs none of it)
+    from tmuxagents.tools.door import Door  # noqa: PLC0415  (a refused call needs none of it)
 
     door = Door(
         caller,
@@ -105,7 +105,7 @@ def _carry_out(
 
 
 def _teller(width: int | None) -> Callable[[dict[str, Any]], None]:
-    """Return what prints one line of progress. A reader that has gone stops nothing."""
+    """Return a function that prints one line of progress. A reader that has gone stops nothing."""
 
     def tell(line: dict[str, Any]) -> None:
         with contextlib.suppress(OSError):
@@ -115,7 +115,7 @@ def _teller(width: int | None) -> Callable[[dict[str, Any]], None]:
 
 
 def _with_children(line: dict[str, Any], width: int | None) -> dict[str, Any]:
-    """Return a line with how its children look in this many columns, for a parent that draws them."""
+    """Return a line of progress with its children in this many columns, for a parent that draws them."""
     if width is None:
         return line
     from tmuxagents import companion  # noqa: PLC0415  (for such a parent alone)
@@ -129,7 +129,7 @@ def _with_children(line: dict[str, Any], width: int | None) -> dict[str, Any]:
 
 
 def _rows(run: Mapping[str, Any], width: int) -> list[list[tuple[str, str]]]:
-    """Return what a run did that has ended, for a parent that opens it."""
+    """Return the rows of an ended run, for a parent that opens it; an active run has none."""
     if (run.get("state") or run["status"]) not in records.ENDED:
         return []
     from tmuxagents.render import reading, rows  # noqa: PLC0415  (for such a parent alone)
@@ -139,7 +139,7 @@ def _rows(run: Mapping[str, Any], width: int) -> list[list[tuple[str, str]]]:
         reader.look()
     except NoSuchRun:  # its files were removed meanwhile
         return []
-    return rows.all_rows(reader.story.blocks[1:], width)[-_MOST_ROWS:]  # without what the line says already
+    return rows.all_rows(reader.story.blocks[1:], width)[-_MOST_ROWS:]  # without the head
 
 
 _MOST_ROWS = 120  # of a run that is opened
@@ -170,7 +170,7 @@ def mcp(*, limit: float) -> None:
 def resource(*, address: str | None) -> int:
     """Print the caller's latest resources, or the one at ADDRESS."""
     document: dict[str, Any]
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # mcp/calls holds it back
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # mcp/calls has blocked it
     try:
         caller = lookup.here()
         if address is None:

@@ -57,7 +57,7 @@ def prune_verb(*, runs: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
 
 # --- settings ---
 
-_WIDE = 10_000  # columns: a path is cut on a terminal alone
+_WIDE = 10_000  # columns: paths are cut only on a terminal
 _PROJECT = click.option(
     "--project", "in_project", is_flag=True, help="In the settings of this project, not in your own."
 )
@@ -161,7 +161,7 @@ def _settings_files(*, in_project: bool) -> tuple[SettingsFiles, str]:
 
 
 def _tell_change(what: str, path: str, key: str, source: str) -> None:
-    """Say what was changed, and warn if something stronger decides about it."""
+    """Print what was changed, and warn if a stronger source overrides it."""
     printing.lines([safe.line(f"{what} ({path})")], printing.ERR)
     found, _ = SettingsFiles(os.environ, lookup.here().project).in_force()
     over = [one for one in found if one.key == key and one.source not in (source, "default")]
