@@ -56,16 +56,16 @@ def _main() -> None:
     try:
         cli_main()
     except SystemExit as error:
-        # Python's own exit takes longer than many an answer; without it, nothing may be left to do.
+        # Python's own exit takes longer than many answers. We skip it if it has nothing left to do.
         if _is_idle() and isinstance(error.code, int):
             os._exit(error.code)
         sys.exit(error.code if isinstance(error.code, int) else None)
 
 
 def _hide_words() -> None:
-    """Remove what follows the verb from our command line, which every user can read while we run.
+    """Hide the words after the verb in our command line, which every user can read while we run.
 
-    Names of options stay. If /proc does not allow it, all of it stays, and doctor says so.
+    Names of options stay. If /proc does not allow the change, all words stay, and `doctor` reports that.
     """
     try:
         with open("/proc/self/cmdline", "rb", 0) as file:
@@ -85,7 +85,7 @@ def _hide_words() -> None:
 
 
 def _name_of_option(word: bytes) -> bytes:
-    """Return the option's name at the beginning of a word, and dots for the rest; never longer."""
+    """Return the option's name at the beginning of a word, and dots for the rest, no longer than the word."""
     name = word.partition(b"=")[0] if word.startswith(b"--") else word[:2] if word.startswith(b"-") else b""
     letters = name.replace(b"-", b"")
     if letters and not letters.isalpha():
@@ -94,7 +94,7 @@ def _name_of_option(word: bytes) -> bytes:
 
 
 def _is_idle() -> bool:
-    """Say whether Python's exit would wait for nothing: no buffered output, no other thread."""
+    """Say whether Python's exit has nothing left to do: no buffered output, no other thread."""
     threading = sys.modules.get("threading")
     try:
         for stream in (sys.stdout, sys.stderr):

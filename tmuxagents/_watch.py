@@ -1,7 +1,7 @@
 """Start a watcher: `python -P .../tmuxagents/_watch.py HOME [DESCRIPTOR OF THE LOCK]`. Joins.
 
-The path makes sure that it is the starter's own package, however that is installed. Our package is found
-before another installed one, but nothing else beside it is found before Python's own modules.
+Started by its path, the watcher uses its starter's own package, however that is installed. This package is
+found before any other installed copy. Nothing else in its folder is found before Python's own modules.
 """
 
 import os

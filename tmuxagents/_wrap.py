@@ -1,7 +1,7 @@
 """Start a wrapper: `python -I -S .../tmuxagents/_wrap.py RUN_DIR`. Joins.
 
-It is a file of its own, so that the interpreter can run without site (2 ms and much memory per child) and
-compiles nothing else at each start.
+It is a file of its own for two reasons. The interpreter can run it without `site`, which would cost each
+child 2 ms and much memory. A start compiles only this file.
 """
 
 import os

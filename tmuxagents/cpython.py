@@ -1,7 +1,7 @@
-"""All that relies on private parts of CPython, with the reason for each. Light: `poll` imports it.
+"""All code that relies on private parts of CPython, with the reason for each. Light: `poll` imports it.
 
-The public packages would cost `poll`, and each child's wrapper, several milliseconds each. If a private part
-is missing, the public package takes its place. Only the C codec of JSON has no substitute: every supported
+Each public package would cost `poll`, and every child's wrapper, several milliseconds. If a private part is
+missing, the public package takes its place. Only the C codec of JSON has no substitute: every supported
 CPython has it. tests/test_cpython.py checks that each part is there and works.
 
 Touches: the C modules below Python's library.
@@ -25,8 +25,8 @@ else:
 
 __all__ = ["NOT_JSON", "ignoring", "json_parts", "prctl", "prepare_sqlite", "sha256", "signal"]
 
-# What the C scanner raises besides ValueError: at the end of a text, and, before 3.12, if it cannot look up
-# its error class because `json.decoder` is not imported.
+# Besides ValueError, the C scanner raises StopIteration at the end of a text. Before 3.12 it also raises
+# SystemError, if it cannot look up its error class because `json.decoder` is not imported.
 NOT_JSON = (StopIteration, SystemError)
 _WORTH_OPENSSL = 1024 * 1024  # bytes to hash
 
@@ -56,7 +56,7 @@ def json_parts() -> tuple[Callable[[str], str], type[_json.make_encoder], type[_
 
 
 def prctl(option: int, value: int) -> None:
-    """Call the system's prctl without `ctypes`, which takes 3 of a wrapper's first 15 ms."""
+    """Call the system's prctl without `ctypes`, which would take 3 of a wrapper's first 15 ms."""
     try:
         import _ctypes  # noqa: PLC0415  (called once)
 
@@ -69,9 +69,9 @@ def prctl(option: int, value: int) -> None:
 
 
 def sha256(text: bytes) -> str:
-    """Return the SHA-256 of a text in hex, without `hashlib`: that loads OpenSSL, 2.5 ms of a launch.
+    """Return the SHA-256 of a text in hex, without `hashlib`, whose OpenSSL takes 2.5 ms to load.
 
-    A text of a megabyte is worth them: OpenSSL takes a fifth of the time for it.
+    For a text of a megabyte, loading OpenSSL pays: it then needs a fifth of the time.
     """
     if len(text) >= _WORTH_OPENSSL:
         import hashlib  # noqa: PLC0415  (seldom needed)
@@ -85,7 +85,7 @@ def sha256(text: bytes) -> str:
 
 
 def prepare_sqlite() -> None:
-    """Import `_sqlite3` without `functools`, if that works; a later import finds it in any case.
+    """Import `_sqlite3` without `functools`, if possible; otherwise a later import loads both.
 
     `_sqlite3` needs only `functools.lru_cache`, and importing `functools` takes longer than all other imports
     of `poll`. During the import a substitute module holds the C function.

@@ -1,7 +1,7 @@
-"""The error tree: what went wrong, its exit code, and a hint on what to do. Pure.
+"""The tree of errors, each with a message, an exit code and, if there is one, a hint on what to do. Pure.
 
-A child that failed is not an error but data (see runs/endings). Errors are raised anywhere and caught in
-`cli`.
+A child that failed is not an error but data (see runs/endings). Errors are raised anywhere. They are caught
+at the boundaries that docs/architecture.md lists, such as `cli` and `wrapper/run`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Fault:
-    """One thing wrong with a request: several can be reported at once."""
+    """One fault of a request; several can be reported at once."""
 
     __slots__ = ("field", "kind", "message")
 
@@ -43,7 +43,7 @@ class TmuxAgentsError(Exception):
         self.hint = hint
         self.faults = list(faults) or [Fault(kind, message, field=field)]
         self.candidates = list(candidates)
-        self.warnings: list[str] = []  # what was skipped before, and may be the reason
+        self.warnings: list[str] = []  # about parts that were skipped before; they may be the reason
 
 
 class BadRequest(TmuxAgentsError):
@@ -53,28 +53,28 @@ class BadRequest(TmuxAgentsError):
 
 
 class BadConfig(TmuxAgentsError):
-    """A file that was asked for is wrong; the message carries its path and the line or field."""
+    """A requested file is invalid; the message has its path and the line or field."""
 
     exit_code = 2
 
 
 class Unusable(TmuxAgentsError):
-    """The machine cannot do it; the hint is one thing to try."""
+    """The machine cannot do what was requested; the hint is one thing to try."""
 
     exit_code = 3
 
 
 class NotPossible(TmuxAgentsError):
-    """The run does not allow it."""
+    """The run does not allow what was requested."""
 
     exit_code = 4
 
 
 class Interrupted(TmuxAgentsError):
-    """Ctrl-C: the work was broken off."""
+    """The work was interrupted by Ctrl-C."""
 
     exit_code = 130
 
 
 class NoSuchRun(NotPossible):
-    """No run, or more than one, has this name; the candidates have similar ones."""
+    """No run, or more than one, has this name; the candidates are similar names."""

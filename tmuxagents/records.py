@@ -1,6 +1,6 @@
-"""The vocabulary that all subjects share: words, the form of ids and names, plain slotted classes. Pure.
+"""The vocabulary that all subjects share: fixed words, forms of ids and names, plain slotted classes. Pure.
 
-It imports nothing at run time, since each child's wrapper would pay for that.
+This module imports nothing at run time, since each child's wrapper would pay for that.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Record:
 
 
 class SetUp(Record):
-    """What a preset or profile decides of a plan. Texts of system prompts are files beside it."""
+    """The part of a plan that a preset or profile decides. System prompts are files beside the plan."""
 
     __slots__ = (
         *("account", "append_system_prompt_path", "nesting", "preset", "preset_from", "preset_hash"),
@@ -93,13 +93,13 @@ class SetUp(Record):
     append_system_prompt_path: str | None
     nesting: int | None  # how many levels of children; None where the plan does not say
     profile: Mapping[str, Any] | None  # what a profile adds to the command line
-    account: str | None  # what the preset calls the login that the child uses; None: the agent's own
+    account: str | None  # the preset's name for the login that the child uses; None: the agent's own login
 
 
 class Plan(SetUp):
     """Everything decided about a run before it exists: the fields of meta.json (see runs/documents).
 
-    None is a value that the plan lacks, or that has the wrong type in a damaged file.
+    None means that the plan lacks the value, or that its type is wrong in a damaged file.
     """
 
     __slots__ = (
@@ -142,19 +142,19 @@ class Plan(SetUp):
     allow_outside: bool
     reopens: bool
     replayed: int | None  # characters of the transcript in the prompt
-    task_name: str | None  # of a task of delegate_to_subagents, in whatever letters
+    task_name: str | None  # of a task of delegate_to_subagents; any characters are allowed
     agent_command: Sequence[str] | None
     agent_version: str | None
     agent_kind: str | None  # of an agent that the user's settings define: acp or command
     permission: str | None  # what the child may do without asking; None: the agent's own default
     child_session: str | None  # the id of the child's own session that it continues
-    baseline: Mapping[str, Any] | None  # what that session had used before, where figures count the session
+    baseline: Mapping[str, Any] | None  # that session's earlier usage, where figures count the session
     initiator: str | None
     written: Mapping[str, Any] | None  # the document that the plan was read from
 
 
 class Identity(Record):
-    """One process of one boot of one machine: never true of another process, even if its pid is reused."""
+    """One process of one boot of one machine. No other process has its identity, even with the same pid."""
 
     __slots__ = ("boot_id", "host", "pid", "pid_namespace", "start_time")
 
@@ -200,7 +200,7 @@ class Verdict:
 class Facts:
     """What a run directory and the process table say, before anything is concluded from it.
 
-    `result` is None if there is none that can be read. `presence` is one of the words below.
+    `result` is None if there is no readable one. `presence` is one of the words below.
     """
 
     __slots__ = ("presence", "result", "started")
@@ -265,7 +265,7 @@ class Spared:
         self.why = why
 
 
-# Why a file of a prompt is not there.
+# Why a file is missing in a prompt.
 MISSING = "missing"
 UNREADABLE = "unreadable"
 TOO_LARGE = "too large"
@@ -273,7 +273,7 @@ OUTSIDE = "outside"
 
 
 class FileText:
-    """A file for a prompt: its text, or the problem with it. `size` is in bytes, 0 if unknown."""
+    """A file for a prompt: its text, or the problem with the file. `size` is in bytes, 0 if unknown."""
 
     __slots__ = ("problem", "size", "text")
 

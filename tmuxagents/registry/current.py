@@ -1,7 +1,7 @@
 """Decide whether a registry row is still current, using `stat` only: no run file is read.
 
 The row of a run with a result is always current. The row of any other run is current while its wrapper lives
-and its files have the same mark as when they were last read: the state of a run whose wrapper lives depends
+and its files have the same mark as when they were last read. The state of a run whose wrapper lives depends
 only on its events (runs/endings.state_of).
 
 Joins.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def pulse_of(wrapper: Mapping[str, Any] | None) -> str | None:
-    """Return one word that identifies a wrapper; None if there is none, or it does not say who it is."""
+    """Return a text that identifies a wrapper; None if there is no wrapper.json, or no identity in it."""
     keys = ("bootId", "pidNamespace", "pid", "startTime")
     facts = [wrapper.get(key) if wrapper else None for key in keys]
     if not isinstance(facts[0], str) or not all(type(figure) is int for figure in facts[1:]):
@@ -43,7 +43,7 @@ class CurrentCheck:
         """Say whether a row still describes its run."""
         if row.concluded or row.mark is None or row.wrapper is None:
             return row.concluded
-        # In this order: a wrapper that lives now has written everything that the mark then covers.
+        # Keep this order: everything that a living wrapper has written is covered by a mark taken afterwards.
         lives = row.wrapper == records.MIRRORED or self._lives(row.wrapper)
         return lives and marks.of_run(f"{self._runs}/{row.run_id}") == row.mark
 

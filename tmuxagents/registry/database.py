@@ -1,9 +1,10 @@
 """The registry: SQLite, a cache of the run directories. Every caller must be able to do without it.
 
-Here is the database itself. What one can ask it is in registry/queries, its words are in registry/rows and
-registry/schema, its file is made and moved in registry/schema.
+This module opens the database and runs transactions. The queries are in registry/queries, their SQL is in
+registry/rows and registry/schema. registry/schema also makes and moves the file.
 
-`sqlite3`, the package around `_sqlite3`, adds dates, which the registry does not store, and 1.5 ms.
+It uses `_sqlite3`, since the package `sqlite3` around it costs 1.5 ms. That package adds dates, which the
+registry does not store.
 
 Touches: SQLite.
 """
@@ -45,9 +46,10 @@ import _sqlite3 as sqlite3  # noqa: E402  (prepared first)
 NAME = "registry.db"
 PATIENCE_S = 10.0
 _TRIES = 5
-_HOW = "mode=rw"  # SQLite would make an empty file in the place of one just removed
+_HOW = "mode=rw"  # otherwise SQLite would make an empty file in place of one just removed
 _KIND = 0xFF  # SQLite's extended error codes of one kind share their last byte
-# The file may be whole: it is the moment, the disk or our rights. Any other error says that it is not ours.
+# With these errors the file may be whole: the moment, the disk or our rights are the cause. Any other error
+# means that the file is not our registry.
 _NOT_THE_FILE = frozenset(
     (
         *(sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM),
@@ -60,13 +62,13 @@ Identity = tuple[int, int]
 
 
 class Unfit(Exception):
-    """The registry cannot be used now, or not by us, as one of a newer program; it is left as it is."""
+    """The registry cannot be used now, or not by this older program; its file is left as it is."""
 
 
 class Damaged(Exception):
-    """The registry's file is no database, or not our own; `identity` is that file.
+    """The registry's file is no database, or not our own; `identity` identifies the file.
 
-    It may be set aside, since all of it can be read again from the run directories.
+    The file may be set aside, since all of it can be read again from the run directories.
     """
 
     def __init__(self, why: str, identity: Identity | None) -> None:
@@ -96,12 +98,12 @@ def open_file(path: str, patience_s: float = PATIENCE_S) -> Registry:
 
 
 def open_memory() -> Registry:
-    """Open an empty registry that lasts as long as it is open: for who cannot use the file's."""
+    """Open an empty registry in memory, for a caller that cannot use the file."""
     return Registry(Database(None, 0))
 
 
 def open_blank() -> Registry:
-    """Open an empty registry in memory for a machine that has none yet; its cursors hold in the first one."""
+    """Open an empty registry in memory for a machine without one; its cursors are valid in the first file."""
     return Registry(Database(None, 0, BLANK))
 
 
@@ -149,7 +151,7 @@ class Database:
                     from tmuxagents.registry import schema  # noqa: PLC0415  (once in a registry's life)
 
                     schema.migrate(connection, VERSION)
-                # A restart of the machine may lose the last commits and their numbers: so the id changes.
+                # A restart of the machine may lose the last commits and their numbers, so the id changes.
                 boot = boot_id()
                 if one(connection, "SELECT boot FROM book") != boot:
                     values = (os.urandom(4).hex(), boot, boot)
@@ -162,9 +164,9 @@ class Database:
         return connection
 
     def follow(self) -> sqlite3.Connection:
-        """Return the connection, anew if another file lies at its path.
+        """Return the connection; open it again if another file is at its path.
 
-        Into one that was removed one can write for days.
+        A removed file that is still open accepts writes for days.
         """
         if self._path is not None and identity_of(self._path) != self.identity:
             self._connection.close()
@@ -172,16 +174,16 @@ class Database:
         return self._connection
 
     def reading(self) -> Transaction:
-        """Ask several things about the same moment."""
+        """Return a transaction whose queries all see the same moment."""
         return Transaction(self, "BEGIN")
 
     def writing(self) -> Transaction:
-        """Write several things, or none of them."""
-        # IMMEDIATE: a transaction that reads first and then wants to write fails, however patient it is.
+        """Return a transaction that writes several things, or none of them."""
+        # IMMEDIATE, since a transaction that reads first and writes later can fail, however long it waits.
         return Transaction(self, "BEGIN IMMEDIATE")
 
     def damage(self, why: str) -> Damaged:
-        """Return the error about a file that holds what it should not."""
+        """Return the error for a file with invalid content."""
         return Damaged(why, self.identity)
 
     @staticmethod
@@ -196,7 +198,7 @@ class Database:
         return self._connection.in_transaction
 
     def ask(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Return what a question finds."""
+        """Return the rows that a query finds."""
         connection = self._connection if self.is_busy else self.follow()
         try:
             return connection.execute(sql, [plain(value) for value in values]).fetchall()
@@ -204,12 +206,12 @@ class Database:
             raise translated(error, self.identity) from error
 
     def write(self, sql: str, values: Iterable[Sequence[Any] | Mapping[str, Any]]) -> None:
-        """Carry out a statement with each of these values."""
+        """Run a statement once with each of these values."""
         with self.writing():
             self._connection.executemany(sql, values)
 
     def without_waiting(self, act: Callable[[], object]) -> None:
-        """Write something unless another process writes right now, or the file cannot be written."""
+        """Run a write, unless another process writes right now or the file cannot be written."""
         self._connection.execute("PRAGMA busy_timeout = 0")
         try:
             act()
@@ -220,7 +222,7 @@ class Database:
 
 
 class Transaction:
-    """Several statements at one moment; inside of another one, a part of that."""
+    """Several statements at one moment. A transaction inside another one is a part of it."""
 
     __slots__ = ("_begin", "_connection", "_database")
 
@@ -256,7 +258,7 @@ class Transaction:
 
 def translated(error: sqlite3.Error, identity: Identity | None) -> Damaged | Unfit:
     """Translate an error of SQLite into our own."""
-    # Errors of the module itself have no code: text that is no text, as in a file that was tampered with.
+    # Errors of the module itself have no code, for example that a text of a manipulated file is not UTF-8.
     if getattr(error, "sqlite_errorcode", 0) & _KIND in _NOT_THE_FILE:
         return Unfit(str(error))
     return Damaged(str(error), identity)
@@ -266,7 +268,7 @@ def translated(error: sqlite3.Error, identity: Identity | None) -> Damaged | Unf
 
 
 def connect(path: str, patience_s: float) -> sqlite3.Connection:
-    """Open a database that is there, whatever it holds."""
+    """Open an existing database, whatever it holds."""
     name = "/" + path.lstrip("/").replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     connection = sqlite3.connect(f"file:{name}?{_HOW}", timeout=patience_s, isolation_level=None, uri=True)
     try:
@@ -279,7 +281,7 @@ def connect(path: str, patience_s: float) -> sqlite3.Connection:
 
 
 def one(connection: sqlite3.Connection, question: str) -> Any:
-    """Return the one thing that a question finds."""
+    """Return the one value that a query finds."""
     found = connection.execute(question).fetchone()
     if found is None:
         raise sqlite3.DatabaseError("it is not whole")

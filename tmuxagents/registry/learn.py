@@ -1,4 +1,4 @@
-"""What a run directory tells the registry: the row of its run. Joins."""
+"""Make the registry's row of a run from its run directory. Joins."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from tmuxagents.tmux.servers import ServerLife
 
 TEXT_LIMIT = 200
-_LONGEST_START = 4096  # of an answer, in which its first line is looked for
+_LONGEST_START = 4096  # characters of an answer that are searched for its first line
 _MOST_DOCUMENT = 64 * 1024  # bytes; a longer one is made from the run's directory each time
 
 
 def row_of(run_dir: str) -> Row | None:
     """Return the row of a run directory, None if there is no run in it.
 
-    Of a run that has ended, only its plan and its result are read: there may be thousands of them.
+    The events of an ended run are not read, since there may be thousands of such runs.
     """
     plan = directory.read_plan(run_dir)
     if plan is None:
@@ -106,12 +106,12 @@ def row(run: RunView) -> Row:
 
 
 def _activity(run: RunView) -> str | None:
-    """Return what a run does now or waits for; of an ended one the error or the beginning of its answer."""
+    """Return what a run does now or waits for; for an ended run, the error or the beginning of its answer."""
     how = run.standing.verdict
     if how is not None and how.status == records.COMPLETED:
         lines = (run.state.text or "")[:_LONGEST_START].splitlines()
         first = next((line for line in lines if line.strip()), None)
-        if run.state.denied:  # a child that was refused what it wanted to do does not read as plain success
+        if run.state.denied:  # a run with denied tool calls must not look like plain success
             return f"{words.denied(run.state.denied)}: {first}" if first else words.denied(run.state.denied)
         return first
     if how is not None:
@@ -126,7 +126,7 @@ def _activity(run: RunView) -> str | None:
 
 def _standing(run: RunView) -> dict[str, Any]:
     """Return the columns that let readers use the row without reading the run again (registry/current)."""
-    # Of a run of another machine the files alone say what it is, so it has a word in place of a wrapper.
+    # The state of a run on another machine follows from its files alone; a word takes the wrapper's place.
     wrapper = records.MIRRORED if run.machine is not None else current.pulse_of(run.wrapper)
     if run.mark is None or wrapper is None:
         return {}
@@ -142,26 +142,26 @@ def _document(run: RunView) -> str | None:
 
 
 def reported_columns(row: Row) -> tuple[Any, ...]:
-    """Return the columns whose change is reported by `poll --since` and `--follow`, and the tmux server."""
+    """Return the columns whose changes `poll --since` and `--follow` report, and the tmux server."""
     return (row.status, row.attended, row.settled, row.needs_input, row.concluded, row.server)
 
 
 def reported_state(run: RunView) -> tuple[Any, ...]:
-    """Return the same of a run, without making its row."""
+    """Return the same values as `reported_columns` for a run, without making its row."""
     live, state = run.standing.verdict is None, run.state
     asked = (state.attended, live and state.settled, live and state.needs_input)
     return (run.standing.status, *asked, run.result is not None, _place(run).get("server"))
 
 
 def is_news(before: tuple[Any, ...], now: tuple[Any, ...]) -> bool:
-    """Say whether a change is worth reporting: of anything but the activity."""
+    """Say whether these values changed in a way worth reporting; a server that is now unknown is none."""
     *stood, there = before
     *stands, here = now
     return stood != stands or (here is not None and here != there)
 
 
 def key_of(server: ServerLife) -> str | None:
-    """Return the registry's name of a tmux server; None for one of another machine."""
+    """Return the registry's name of a tmux server; None for a server of another machine."""
     if server.start_time is None:
         return None
     return database.server_key(server.socket, server.pid, server.start_time)
@@ -170,8 +170,8 @@ def key_of(server: ServerLife) -> str | None:
 def _changed_at(run: RunView) -> float:
     """Return when the run's status last changed.
 
-    If unsure, the answer is late: repeating a change to a reader is harmless, missing one is not. A lost run
-    ended when it was last heard of, long before that was known; but its result was written late.
+    If unsure, the time is too late: a reader may see a change twice, but must not miss one. A lost run ended
+    at its last sign of life, but its result was written much later.
     """
     now = time.time()
     if run.result is None:

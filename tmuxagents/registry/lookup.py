@@ -1,7 +1,7 @@
 """Find runs: open the registry, bring it up to date with the run directories, and look up ids and names.
 
-The answers are the same with a registry, without one, with a damaged one and with one of a newer program:
-then a database in memory takes its place, filled from the run directories for this one time.
+The answers are the same with a registry, without one, with a damaged one and with one of a newer program. If
+its file cannot be used, a database in memory replaces it this once, filled from the run directories.
 
 Joins.
 """
@@ -30,24 +30,25 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 LAST = "@last"
-# Words that are meant to name runs, and what does.
+# Words that people try as names of runs, and the hints at the right ones.
 _OF_WORD = {
     **dict.fromkeys(("last", "latest", "newest"), "the newest run is called @last"),
     **dict.fromkeys(("all", "*"), "all at once: tmuxagents stop --all, poll --wait, poll --all"),
 }
-# Each parent's own name for its session. Ours comes first; Codex tells its shells, and not its MCP servers.
+# The variables in which parents name their session. Ours comes first. Codex sets its own for its shells, but
+# not for its MCP servers.
 OWNERS = (
     *("TMUXAGENTS_OWNER", "PI_SESSION_ID", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID"),
     *("QWEN_CODE_SESSION_ID", "COPILOT_AGENT_SESSION_ID"),
 )
-PATIENCE_S = 2.0  # a reader's; the directories are there, too
-SHORTEST_ID = 4  # beginning of an id that means it
+PATIENCE_S = 2.0  # a reader can read the run directories instead
+SHORTEST_ID = 4  # digits of an id that are enough to name a run
 _SHORTEST_NAME = 2
 _LONGEST = 40
 _NEAR = 3
 _MOST_CANDIDATES = 8
 _TRIES = 2
-# The last process that closes a database first flushes its log; one that just exits need not.
+# The last process to close a database must first flush its log. A process that just exits does not.
 _left_open: list[Registry] = []
 
 
@@ -81,7 +82,7 @@ class Caller:
 
     @property
     def project(self) -> str:
-        """Return the caller's project. Not everybody asks, and it is looked for through several folders."""
+        """Return the caller's project. It is found on demand, since that looks into several folders."""
         if self._project is None:
             from tmuxagents.system import project  # noqa: PLC0415  (few callers ask)
 
@@ -106,15 +107,15 @@ def folder() -> str | None:
 
 
 def with_registry(caller: Caller, ask: Callable[[Registry], T], *, last: bool = False) -> tuple[T, list[str]]:
-    """Ask the registry, or one in memory in its place; return the answer, and warnings for people.
+    """Call `ask` with the registry, or with one in memory; return the answer, and warnings for people.
 
-    `ask` is begun again where the registry fails in the middle of it. `last`: the process ends with the
-    answer, and the registry is left to that.
+    `ask` is called again if the registry fails in the middle of it. `last`: the process ends after the
+    answer, so the registry is not closed.
     """
     path = database.path_of(caller.home)
     warnings: list[str] = []
     if not (os.path.exists(path) or os.path.isdir(caller.runs)):
-        with database.open_blank() as book:  # where nothing was ever launched, asking makes nothing
+        with database.open_blank() as book:  # nothing was ever launched here, and a query makes no files
             reconcile(book, caller.runs)
             return ask(book), warnings
     for _ in range(_TRIES):
@@ -244,9 +245,10 @@ def _last(caller: Caller, book: Registry) -> str:
 
 
 def _named(name: str, caller: Caller, book: Registry) -> str:
-    """Return the run of a name, or of its beginning: the live one of this project, else its newest.
+    """Return the run with a name, or the one whose name begins so.
 
-    A parent's own runs come before those of others, and those of other projects last.
+    Of several runs, the caller's own come first, then those of this project; of these, a live one, or else
+    the newest.
     """
     namesakes = book.named(name)
     if not namesakes:
@@ -275,10 +277,10 @@ def _lives(row: Row, caller: Caller, book: Registry) -> bool:
 
 
 def reconcile(book: Registry, runs: str) -> None:
-    """Tell the registry of runs that it does not know, and of runs whose directories are gone.
+    """Add runs that the registry does not know, and drop runs whose directories are gone.
 
-    Where there are none this costs one stat: a folder's time changes with each name in it that comes or goes,
-    and the registry remembers at which time it knew them all.
+    If there are none, this costs one stat. A folder's time changes with each name in it that comes or goes,
+    and the registry remembers the time at which it knew all names.
     """
     folder, settled = _folder(runs)
     if folder is None or book.folder() != folder:
@@ -286,7 +288,7 @@ def reconcile(book: Registry, runs: str) -> None:
 
 
 def _folder(runs: str) -> tuple[str | None, bool]:
-    """Return what a folder is known by as long as no name in it comes or goes, and whether that is sure."""
+    """Return a text that changes when a name in the folder comes or goes, and whether it is reliable yet."""
     try:
         facts = os.stat(runs)
     except FileNotFoundError:
@@ -296,10 +298,10 @@ def _folder(runs: str) -> tuple[str | None, bool]:
 
 
 def _take_in(book: Registry, runs: str, folder: str | None) -> None:
-    """Compare the whole folder with the registry. `folder`: what it is known by, where that is sure."""
+    """Compare the whole folder with the registry. `folder`: its text from `_folder`, if reliable."""
     from tmuxagents.registry.learn import row_of  # noqa: PLC0415  (almost every look finds all as it was)
 
-    known = book.ids()  # before the listing: a launch that comes between is then not taken for a removal
+    known = book.ids()  # before the listing, so that a launch in between is not taken for a removal
     try:
         listed = set(os.listdir(runs))
     except FileNotFoundError:
@@ -307,7 +309,7 @@ def _take_in(book: Registry, runs: str, folder: str | None) -> None:
     others = listed - known
     new = [row for name in filter(is_run_id, others) if (row := row_of(f"{runs}/{name}")) is not None]
     gone = [run_id for run_id in known - listed if not os.path.isdir(f"{runs}/{run_id}")]
-    # A directory that is no run may become one, by its wrapper's hand, without the folder's time telling.
+    # A wrapper may restore the run in a directory that is no run; the folder's time would not show that.
     sure = folder if len(new) == sum(map(is_run_id, others)) else None
     if new or gone or sure:
         book.absorb(new, gone, sure)

@@ -1,4 +1,4 @@
-"""What one can ask the registry, and tell it. SQL in one transaction each; decides nothing.
+"""Every query and change of the registry. Each method runs its SQL in one transaction.
 
 Touches: SQLite.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Tally:
-    """How many runs of a scope are in which state, how many wait for a person, when the last one ended."""
+    """The counts of a scope: runs by status, runs that wait for a person, and the time of the last end."""
 
     __slots__ = ("by_status", "last_end", "waiting")
 
@@ -34,7 +34,7 @@ class Tally:
         return self.by_status[records.QUEUED] + self.by_status[records.RUNNING]
 
     def replace(self, row: Row, now: Row | None) -> None:
-        """Count a run as it is now instead of as its row says; `now`: None if it is gone."""
+        """Count a run by its new row `now` instead of its old one; `now` is None if the run is gone."""
         self.by_status[row.status] -= 1
         self.waiting -= row.needs_input
         if now is not None:
@@ -44,7 +44,7 @@ class Tally:
 
 
 class Registry:
-    """The registry of one machine, open: that of a file, or one in memory."""
+    """The open registry of one machine, in a file or in memory."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -60,25 +60,25 @@ class Registry:
         self._database.close()
 
     def reading(self) -> Transaction:
-        """Ask several things about the same moment."""
+        """Return a transaction whose queries all see the same moment."""
         return self._database.reading()
 
     def writing(self) -> Transaction:
-        """Ask, and tell by the answer, with nobody in between."""
+        """Return a transaction that reads and then writes, with no other writer in between."""
         return self._database.writing()
 
     def is_still(self, name: str) -> bool:
-        """Say whether it is the one of this name. Raise Unfit if a newer program has taken it over."""
+        """Say whether this database still has this name. Raise Unfit if a newer program has taken it over."""
         ((now, version),) = self._database.ask("SELECT id, user_version FROM book, pragma_user_version")
         self._database.refuse_newer(version)
         return bool(now == name)
 
-    # --- told
+    # --- writing
 
     def save(self, rows: Iterable[Row]) -> tuple[int, int]:
         """Add or update rows, in one transaction; return the number of the last change before and after.
 
-        No run is ever taken back by it (registry_schema.UPSERT).
+        An older state of a run never replaces a newer one (registry/schema.UPSERT).
         """
         from tmuxagents.registry import schema  # noqa: PLC0415  (for who writes)
 
@@ -107,9 +107,9 @@ class Registry:
         self._database.without_waiting(lambda: self.save(rows))
 
     def absorb(self, rows: Iterable[Row], gone: Iterable[str], folder: str | None) -> None:
-        """Take in what the whole runs folder has shown, and which folder that was, if it is sure.
+        """Take in a look at the whole runs folder. `folder`: the text to know the folder by, if reliable.
 
-        New rows only: many may find the same ones at once, and must not keep one another waiting.
+        Only new rows are saved: many processes may find the same rows at once, and must not delay each other.
         """
         with self._database.writing():
             known = self.ids()
@@ -131,7 +131,7 @@ class Registry:
         """Drop rows, as pruning does."""
         self._database.write("DELETE FROM run WHERE run_id = ?", [(run_id,) for run_id in run_ids])
 
-    # --- asked
+    # --- reading
 
     def _rows(self, where: str, values: Sequence[Any], tail: str = registry_rows.NEWEST_FIRST) -> list[Row]:
         found = self._database.ask(f"{registry_rows.ROWS} WHERE {where} {tail}", values)
@@ -153,9 +153,9 @@ class Registry:
         most: int | None,
         unread_by: str | None = None,
     ) -> list[Row]:
-        """Return the rows of a scope that have ended so since a moment, the last one first.
+        """Return the rows of a scope that have ended with such a status since a moment, last end first.
 
-        `unread_by`: only those whose answers this reader has not got.
+        `unread_by`: only rows whose answers this reader has not got.
         """
         where = f"ended_at >= ? AND status IN ({', '.join('?' * len(statuses))}) AND {scope.among}"
         values = (since, *statuses, *scope.values)
@@ -166,7 +166,7 @@ class Registry:
         return self._rows(where, values, tail)
 
     def open_rows(self) -> list[Row]:
-        """Return the rows of all runs whose ending is not written down, newest first: the ones to look at."""
+        """Return the rows of all runs without a written ending, newest first: only these can change."""
         return self._rows(registry_rows.OPEN, ())
 
     def unannounced(self) -> list[Row]:
@@ -179,7 +179,7 @@ class Registry:
         return [found[0] for found in self._database.ask(sql)]
 
     def tally(self, scope: Scope) -> Tally:
-        """Return the counts of a scope; unless a mode is named, however many runs there are costs nothing."""
+        """Return the counts of a scope; if they are stored (`is_tallied`), many runs cost no more."""
         found = Tally()
         if not scope.is_tallied:
             figures = self._database.ask(registry_rows.COUNT.format(scope.where), scope.values)
@@ -201,7 +201,7 @@ class Registry:
         return next(iter(self._rows("run_id = ?", (run_id,))), None)
 
     def named(self, name: str) -> list[Row]:
-        """Return the runs of a name, newest first."""
+        """Return the runs with a name, newest first."""
         return self._rows("name = ?", (name,))
 
     def names(self, project: str | None = None) -> list[str]:
@@ -219,9 +219,9 @@ class Registry:
         return int(self._database.ask(sql, (session_id,))[0][0])
 
     def beginning(self, prefix: str) -> list[str]:
-        """Return the ids that begin so, in their order."""
+        """Return the ids that begin with a prefix, in their order."""
         sql = "SELECT run_id FROM run WHERE run_id >= ? AND run_id < ? ORDER BY run_id"
-        return [found[0] for found in self._database.ask(sql, (prefix, f"{prefix}g"))]  # g comes behind f
+        return [found[0] for found in self._database.ask(sql, (prefix, f"{prefix}g"))]  # g comes after f
 
     def alike(self, run_ids: Sequence[str], length: int) -> dict[str, list[str]]:
         """Return for each of these ids the others that share its first `length` digits, if any."""
@@ -241,7 +241,7 @@ class Registry:
         return {run_id: text for run_id, mark, text in found if mark == marks[run_id]}
 
     def checkpoints(self, run_ids: Sequence[str]) -> dict[str, str]:
-        """Return where looks at these runs may go on from, as far as that is known."""
+        """Return the stored checkpoints of these runs."""
         return dict(self._about(registry_rows.CHECKPOINTS, run_ids))
 
     def _about(self, sql: str, keys: Sequence[str]) -> Iterator[tuple[Any, ...]]:
@@ -255,7 +255,7 @@ class Registry:
         return {found[0] for found in self._database.ask("SELECT run_id FROM run")}
 
     def folder(self) -> str | None:
-        """Return which runs folder is known as a whole (`absorb`)."""
+        """Return the text of the runs folder that is known as a whole (`absorb`)."""
         found: str | None = self._database.ask("SELECT folder FROM book")[0][0]
         return found
 
@@ -266,18 +266,18 @@ class Registry:
         return int(self._database.ask("SELECT change FROM book")[0][0])
 
     def name(self) -> str:
-        """Return what this database is called, and no other: it is another one where that has changed."""
+        """Return the name that only this database has: with another name, it is another database."""
         ((name,),) = self._database.ask("SELECT id FROM book")
         return str(name)
 
     def cursor(self, number: int, at: float) -> str:
-        """Return the cursor for who knows all changes up to a number, and what ended before a moment."""
+        """Return the cursor of a reader that knows all changes up to a number, at a moment."""
         return f"{self.name()}.{number}.{max(0, int(at))}"
 
     def changes(self, cursor: str, scope: Scope) -> tuple[list[Row], bool]:
-        """Return the rows that have changed since a cursor, and whether it means nothing here any more.
+        """Return the rows that have changed since a cursor, and whether the cursor is invalid here by now.
 
-        Then those are all active runs, and whatever else has changed since its time.
+        If it is, the rows are those of all active runs, and those that have changed since the cursor's time.
         """
         since = registry_rows.Cursor.parse(cursor)
         with self.reading():

@@ -1,6 +1,6 @@
-"""The rows of the registry, and the queries for them: text that registry/database runs. Touches: SQLite.
+"""The rows of the registry, and the SQL that finds them, which registry/database runs. Touches: SQLite.
 
-Tables and what is written are in registry/schema: who only looks needs neither.
+The tables and the SQL that writes are in registry/schema, which readers do not load.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ VERSION = 4
 _BIGGEST = 2**63 - 1
 # The member of a run's document that changes while nothing happens: the registry stores documents without it.
 VOLATILE = "elapsedSeconds"
-BLANK = "0"  # the name of a database before there is one; all others have longer names
+BLANK = "0"  # the name of a database that does not exist yet; all real names are longer
 _MOST_DIGITS = 18  # of a figure in a cursor
 
-# What the plan says, and never changes.
+# From the plan; these never change.
 _PLANNED = (
     *("run_id", "session_id", "name", "project", "owner", "mode", "preset", "task", "cwd", "created_at"),
     "timeout",
@@ -30,7 +30,7 @@ STANDING = (
     *("started_at", "ended_at", "last_event_at", "elapsed_s", "concluded"),
     *("host", "model", "cost", "wrapper", "mark"),
 )
-# What only grows or is only found out once.
+# Values that only grow, or are found out only once.
 _GROWING = ("event_seq", "polled_at", "announced")
 FOUND = ("server", "window", "pane", "launcher")
 GIVEN = (*_PLANNED, *STANDING, *_GROWING, *FOUND, "changed_at")
@@ -46,16 +46,16 @@ _ZERO = {**dict.fromkeys(FLAGS, False), "event_seq": 0, "changed_at": 0.0, "chan
 class Row:
     """What the registry knows of one run.
 
-    `concluded`: its ending is written down, nothing about it will change. `event_seq` says how much was known
-    of it when it was read, `changed_at` the time of its last change. `server` and `launcher`: the tmux
-    server of its window, and the one it was launched from (`server_key`). `change` is the registry's own.
+    `concluded`: its ending is written, so nothing about it will change. `event_seq`: the number of the last
+    event that was read. `changed_at`: the time of its last change. `change`: the registry's number of that.
+    `server` and `launcher`: the tmux server of its window, and the one it was launched from (`server_key`).
     `elapsed_s`: how long it worked, once it has ended. `host`: the other machine on which it lives.
-    `activity`: what it does now; of a failed run the error, of a completed one the beginning of its answer.
+    `activity`: what it does now; for a failed run the error, for a completed one the beginning of its answer.
 
-    `wrapper` and `mark`, where both are known: the row is current while that process lives and the run's
-    files have that mark (`registry/current`). Saving the row calls `document`, which makes the run's document
-    as JSON without VOLATILE, and `checkpoint`, which makes what the next reader can continue from; only
-    `documents` and `checkpoints` return these.
+    If `wrapper` and `mark` are known, the row is current while that process lives and the run's files have
+    that mark (`registry/current`). Saving the row calls `document`, which makes the run's document as JSON
+    without VOLATILE, and `checkpoint`, which makes the text from which the next reader can continue. Only the
+    queries `documents` and `checkpoints` return these texts.
     """
 
     __slots__ = (*COLUMNS, "checkpoint", "document")
@@ -109,7 +109,7 @@ class Row:
 
     @classmethod
     def of(cls, values: tuple[Any, ...]) -> Row:
-        """Return the row of what a question for COLUMNS has found. Written out: every look makes many."""
+        """Return the row made of the values of COLUMNS. Written out for speed: every look makes many rows."""
         row = cls.__new__(cls)
         row.document = row.checkpoint = None
         # fmt: off
@@ -147,12 +147,12 @@ class Row:
 
 
 def server_key(socket: str, pid: int, started: int) -> str:
-    """Return the name of one tmux server: the same only if socket, pid and start time are."""
+    """Return the key of one tmux server: two keys are equal only if socket, pid and start time are."""
     return f"{pid}.{started}.{socket}"
 
 
 def plain(value: Any) -> Any:
-    """Return what SQLite can hold: a run directory may hold any figure and any half of a character."""
+    """Return a value that SQLite can hold: a run directory may hold any number, and halves of characters."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, float):
@@ -160,7 +160,7 @@ def plain(value: Any) -> Any:
     return max(-_BIGGEST, min(_BIGGEST, value)) if isinstance(value, int) else None
 
 
-# --- questions --------------------------------------------------------------------------------------------
+# --- queries ----------------------------------------------------------------------------------------------
 
 ROWS = f"SELECT {', '.join(COLUMNS)} FROM run"  # noqa: S608  (our own words)
 NEWEST_FIRST = "ORDER BY created_at DESC, run_id DESC"
@@ -169,7 +169,7 @@ ACTIVE = "(concluded = 0 AND status IN ('queued', 'running'))"
 TALLY = "SELECT status, runs, waiting, ended_at FROM tally WHERE scope = ? AND key = ?"
 COUNT = """SELECT status, count(*), sum(needs_input), max(coalesce(ended_at, 0)) FROM run WHERE {}
            GROUP BY status"""
-# Of many runs at once; {} is one question mark a run.
+# For many runs at once; {} becomes one question mark for each run.
 ALIKE = """SELECT run.run_id, other.run_id FROM run JOIN run AS other
                ON other.run_id >= substr(run.run_id, 1, {length}) AND other.run_id <> run.run_id
                AND other.run_id < substr(run.run_id, 1, {length}) || 'g'
@@ -189,9 +189,9 @@ _WHERE = {
 
 
 class Scope:
-    """Which runs are meant: `all`, those of a `project`, `owner` or tmux `server`, or the `named` ones.
+    """A selection of runs: `all`, those of a `project`, `owner` or tmux `server`, or the `named` ones.
 
-    `also` names further runs. With a `mode`: of all those the ones that were launched in it.
+    `also` names further runs. A `mode` keeps only the runs that were launched in it.
     """
 
     __slots__ = ("also", "among", "key", "kind", "mode", "values", "where")
@@ -202,7 +202,7 @@ class Scope:
         self.key = keys[0] if keys else ""
         self.mode = mode
         self.where = _WHERE[kind] if kind in _WHERE else f"run_id IN ({', '.join('?' * len(keys))})"
-        # For few rows found otherwise: the plus keeps SQLite from going through all of the scope instead.
+        # For queries that find few rows by another index: the plus keeps SQLite from reading the whole scope.
         self.among = self.where.replace("project", "+project").replace("owner", "+owner")
         self.values = keys if kind not in _WHERE else keys * self.where.count("?")
         if self.also:
@@ -215,11 +215,11 @@ class Scope:
 
     @property
     def is_tallied(self) -> bool:
-        """Say whether its counts are kept."""
+        """Say whether the registry stores its counts."""
         return self.kind in _WHERE and self.mode is None and not self.also
 
     def holds(self, row: Row) -> bool:
-        """Say whether a run is meant."""
+        """Say whether a run is in the selection."""
         if self.mode not in (None, row.mode):
             return False
         if row.run_id in self.also:

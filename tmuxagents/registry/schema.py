@@ -1,7 +1,7 @@
-"""The registry's tables, how a row is saved, and what happens once to its file: it is made, moved, removed.
+"""The registry's tables, the SQL that saves a row, and the making, moving and removal of its file.
 
-The rules for all writers are here, in SQL, so that no writer can forget one: a run is never taken back, each
-change gets the next number, and the counts are kept by the way.
+The rules for all writers are here, in SQL, so that no writer can forget one: an older state of a run never
+replaces a newer one, each change gets the next number, and the counts are kept up to date.
 
 SQLite requires that a database stays together with its side files. So one process at a time makes a
 database, or sets one aside, under a lock beside it.
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def _count(row: str, sign: str) -> str:
-    """Return the statement that counts a row in or out wherever it belongs; on one server only once."""
+    """Return the statement that adds a row to all its counts, or removes it; a server counts it only once."""
     return f"""
     INSERT INTO tally (scope, key, status, runs, waiting, ended_at)
     SELECT scope, key, {row}.status, {sign}1, {sign}{row}.needs_input, coalesce({row}.ended_at, 0) FROM (
@@ -50,7 +50,7 @@ def _number(row: str) -> str:
 
 
 def _after_update(name: str, columns: Sequence[str], act: str) -> str:
-    """Return the trigger that acts where one of these columns got another value."""
+    """Return the trigger that acts when one of these columns gets another value."""
     old, new = (", ".join(f"{side}.{column}" for column in columns) for side in ("OLD", "NEW"))
     return f"""CREATE TRIGGER {name} AFTER UPDATE OF {", ".join(columns)} ON run
       WHEN ({old}) IS NOT ({new}) BEGIN {act} END"""
@@ -65,21 +65,21 @@ _DROP = "DELETE FROM document WHERE run_id = OLD.run_id;"
 _OVER = "DELETE FROM checkpoint WHERE run_id = OLD.run_id;"
 _FORGET = "UPDATE book SET forgotten = max(forgotten, OLD.change);"
 
-# How far a run was read that had not ended, for a look to go on from (runs/reading).
+# Checkpoints of runs that have not ended, from which the next reader continues (runs/reading).
 _CHECKPOINTS = (
     "CREATE TABLE checkpoint (run_id TEXT PRIMARY KEY NOT NULL, text TEXT NOT NULL)",
     f"CREATE TRIGGER run_left AFTER DELETE ON run BEGIN {_OVER} END",
     f"CREATE TRIGGER run_over AFTER UPDATE OF concluded ON run WHEN NEW.concluded BEGIN {_OVER} END",
 )
-# Whose answers a reader has got: a parent by its owner, or anything else ('').
+# The runs whose answers a reader has got. `reader` is a parent's owner, or '' for any other caller.
 _ANSWERED = (
     """CREATE TABLE answered (run_id TEXT NOT NULL, reader TEXT NOT NULL,
          PRIMARY KEY (run_id, reader)) WITHOUT ROWID""",
     "CREATE TRIGGER run_gone AFTER DELETE ON run BEGIN DELETE FROM answered WHERE run_id = OLD.run_id; END",
 )
 SCHEMA = (
-    # id: random, new after each restart of the machine too, since the last commits may be lost with it.
-    # forgotten: the last change of a run that is no longer here. folder: which runs folder is known whole.
+    # id: random, and new after each restart of the machine, which may lose the last commits.
+    # forgotten: the last change of a run that is no longer here. folder: the runs folder that is known whole.
     """CREATE TABLE book (id TEXT NOT NULL, boot TEXT NOT NULL, change INTEGER NOT NULL,
          forgotten INTEGER NOT NULL, folder TEXT)""",
     """CREATE TABLE run (
@@ -95,9 +95,9 @@ SCHEMA = (
     """CREATE TABLE tally (scope TEXT NOT NULL, key TEXT NOT NULL, status TEXT NOT NULL,
          runs INTEGER NOT NULL, waiting INTEGER NOT NULL, ended_at REAL NOT NULL,
          PRIMARY KEY (scope, key, status)) WITHOUT ROWID""",
-    # Apart from the rows: they are read by every look, and documents are long.
+    # Apart from the rows, since every look reads the rows, and documents are long.
     "CREATE TABLE document (run_id TEXT PRIMARY KEY NOT NULL, mark TEXT NOT NULL, text TEXT NOT NULL)",
-    # All of the rows that have not ended side by side: every look reads these, however many have.
+    # Holds the rows of all runs that have not ended, whole and side by side, since every look reads them.
     _OPEN_INDEX,
     _ENDED_INDEX,
     "CREATE INDEX run_created ON run (created_at)",
@@ -114,15 +114,15 @@ SCHEMA = (
     *_CHECKPOINTS,
     *_ANSWERED,
 )
-# version -> the statements that make the next one of it; run in the transaction that also writes the number
+# version -> the statements that migrate it to the next one, in the transaction that also writes its number
 MIGRATIONS: dict[int, Sequence[str]] = {
     1: _CHECKPOINTS,
-    2: (  # a column that was always 0; documents that held the time at which they were made (run_moved)
+    2: (  # drops a column that was always 0, and documents with the time of their making (run_moved)
         "DROP INDEX run_open",
         "ALTER TABLE run DROP COLUMN event_offset",
         "UPDATE run SET mark = NULL WHERE mark IS NOT NULL",
     ),
-    3: (  # what a list shows of a run: its model, its cost, and whether it ended a short time ago
+    3: (  # adds what a list shows of a run: its model, its cost, and whether it ended a short time ago
         "DROP INDEX IF EXISTS run_open",
         "ALTER TABLE run ADD COLUMN model TEXT",
         "ALTER TABLE run ADD COLUMN cost REAL",
@@ -137,8 +137,8 @@ MIGRATIONS: dict[int, Sequence[str]] = {
 
 _RANK = "CASE {} WHEN 'queued' THEN 0 WHEN 'running' THEN 1 ELSE 2 END"
 _OLD, _NEW = _RANK.format("run.status"), _RANK.format("excluded.status")
-# The writer that knows more: queued < running < ended; of two live states, the one with more events; of two
-# ended ones, the one whose ending is written. Once that is known, nothing else is believed.
+# Whether a new row knows more: queued < running < ended. Of two live states, the one with more events knows
+# more; of two ended ones, the one whose ending is written. After a written ending, no other row is believed.
 _FORWARD = f"""run.concluded = 0 AND CASE
     WHEN {_NEW} <> {_OLD} THEN {_NEW} > {_OLD}
     WHEN {_OLD} = 2 THEN excluded.concluded
@@ -155,10 +155,10 @@ ON CONFLICT (run_id) DO UPDATE SET
   polled_at = coalesce(run.polled_at, excluded.polled_at),
   {", ".join(f"{c} = coalesce(excluded.{c}, run.{c})" for c in FOUND)}
 """  # noqa: S608  (our own words)
-# A document is good as long as the run is known by the mark that it was made under.
+# A document is valid as long as its run's row has the mark under which the document was made.
 KEEP_DOCUMENT = """INSERT INTO document VALUES (:run_id, :mark, :text)
                    ON CONFLICT (run_id) DO UPDATE SET mark = excluded.mark, text = excluded.text"""
-# Whether a checkpoint is any good its file says; of a run whose ending is written down nobody needs one.
+# The events file shows whether a checkpoint is still valid. A run with a written ending needs none.
 KEEP_CHECKPOINT = """INSERT INTO checkpoint
                      SELECT run_id, :text FROM run WHERE run_id = :run_id AND concluded = 0
                      ON CONFLICT (run_id) DO UPDATE SET text = excluded.text"""
@@ -172,13 +172,13 @@ _FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def make(path: str, patience_s: float) -> None:
-    """Make an empty registry, aside, and put it in its place: no process ever sees half of one."""
+    """Make an empty registry, then move it to its place, so that no process ever sees half of one."""
     new = f"{path}.new"
     with alone(path, patience_s):
         if identity_of(path) is not None:
             return
         try:
-            if not _made(new, "WAL"):  # not every file system has what it needs
+            if not _made(new, "WAL"):  # not every file system can have a write-ahead log
                 _made(new, "DELETE")
             remove(path)
             os.rename(new, path)
@@ -189,12 +189,12 @@ def make(path: str, patience_s: float) -> None:
 
 
 def has_wal(path: str) -> bool:
-    """Say whether a database here can have a write-ahead log. What was tried is left there."""
+    """Say whether a database here can have a write-ahead log. The test database is left there."""
     return _made(path, "WAL")
 
 
 def _made(path: str, journal: str) -> bool:
-    """Make a database with such a journal; say whether one can write and read with it."""
+    """Make a database with such a journal; say whether writing and reading works with it."""
     remove(path)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     connection = database.connect(path, database.PATIENCE_S)
@@ -212,7 +212,7 @@ def _made(path: str, journal: str) -> bool:
 
 
 def found(connection: sqlite3.Connection, name: str | None = None) -> None:
-    """Make the tables of an empty registry; without a name it gets one that no other has."""
+    """Make the tables of an empty registry; without a given name it gets a random one."""
     connection.execute("BEGIN IMMEDIATE")
     for statement in SCHEMA:
         connection.execute(statement)
@@ -226,7 +226,7 @@ def migrate(connection: sqlite3.Connection, version: int) -> None:
     """Migrate an older registry, unless another process has just done so."""
     connection.execute("BEGIN IMMEDIATE")
     for number in range(database.one(connection, "PRAGMA user_version"), version):
-        if number not in MIGRATIONS:  # so it is of an empty file, too, which to SQLite is a new database
+        if number not in MIGRATIONS:  # an empty file, too, which SQLite takes for a new database
             raise sqlite3.DatabaseError("it is no registry")
         for statement in MIGRATIONS[number]:
             connection.execute(statement)
@@ -236,7 +236,7 @@ def migrate(connection: sqlite3.Connection, version: int) -> None:
 
 @contextlib.contextmanager
 def alone(path: str, limit_s: float) -> Iterator[None]:
-    """Be the only one who makes or moves a registry; raise Unfit if that takes too long."""
+    """Be the only process that makes or moves a registry; raise Unfit if the wait takes too long."""
     lock = f"{os.path.dirname(path)}/{_LOCK}"
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
@@ -284,7 +284,7 @@ def set_aside(path: str, damaged: Identity | None, limit_s: float) -> str:
     with alone(path, limit_s):
         try:
             if damaged is not None and identity_of(path) == damaged:
-                # The database last: without its side files it is an older state, they without it are nothing.
+                # The database comes last: alone it is an older state; the side files alone are useless.
                 for side in (*_SIDE_FILES, ""):
                     with contextlib.suppress(FileNotFoundError):
                         os.replace(path + side, aside + side)
@@ -294,7 +294,7 @@ def set_aside(path: str, damaged: Identity | None, limit_s: float) -> str:
 
 
 def remove(path: str) -> None:
-    """Remove a database and its side files. Side files of one that was removed would spoil the next."""
+    """Remove a database and its side files, which would spoil the next database."""
     for side in ("", *_SIDE_FILES):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path + side)

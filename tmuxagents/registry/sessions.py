@@ -1,7 +1,7 @@
 """Sessions: the runs of each, and a lock on an ended one, so that no other process continues or removes it.
 
-The holder has `run.lock` of the session's latest run: the kernel frees it on every kill, and pruning takes
-it, too. A run that continues a session counts as soon as its directory exists.
+The lock is `run.lock` of the session's latest run. The kernel frees it if its holder is killed. Pruning takes
+the same lock. A run that continues a session counts as soon as its directory exists.
 
 Joins.
 """
@@ -39,7 +39,7 @@ def find(reference: str, caller: Caller) -> list[str]:
 
 
 def _of_removed(reference: str, caller: Caller) -> list[str]:
-    """Return the runs of a session whose first run has been removed: it keeps that one's id."""
+    """Return the runs of a session whose first run has been removed; the session keeps that run's id."""
     if not _is_unknown_id(reference, caller):
         return []
     rows, _ = lookup.with_registry(caller, lambda book: book.session(reference))
@@ -51,7 +51,7 @@ def _is_unknown_id(reference: str, caller: Caller) -> bool:
 
 
 def document(run: RunView, caller: Caller) -> dict[str, Any]:
-    """Return the run shape, with how many runs its session has."""
+    """Return the run's document, with the number of runs in its session."""
     shape = run.document(time.time())
     count, _ = lookup.with_registry(caller, lambda book: book.session_size(str(shape["sessionId"])))
     return shape | {"runCount": max(1, count)}
@@ -84,8 +84,8 @@ def _hold(reference: str, caller: Caller) -> tuple[list[str], int]:
         if lock is None:
             break
         try:
-            # No other process can begin a run here now, but one may have begun before we had the lock. The
-            # session is named by its run: a name, or @last, may mean another by now.
+            # No other process can begin a run here now, but one may have begun before we had the lock. We
+            # name the session by its run, since a name or @last may mean another session by now.
             before, run_dirs = run_dirs, _to_continue(os.path.basename(run_dirs[-1]), caller)
         except BaseException:
             os.close(lock)
@@ -97,7 +97,7 @@ def _hold(reference: str, caller: Caller) -> tuple[list[str], int]:
 
 
 def _to_continue(reference: str, caller: Caller) -> list[str]:
-    """Return the runs of a session that can be continued: all have ended, lost ones by our word."""
+    """Return the runs of a session that can be continued: all have ended. Lost ones are concluded now."""
     run_dirs = _of_removed(reference, caller)
     if not run_dirs and _is_unknown_id(reference, caller):
         hint = "tmuxagents poll -a -A lists all runs"
@@ -110,9 +110,9 @@ def _to_continue(reference: str, caller: Caller) -> list[str]:
 
 
 def _is_over(run_dir: str) -> bool:
-    """Say whether a run's ending is written down; that of a lost one is written now."""
+    """Say whether a run's ending is written; a lost run is concluded now."""
     row = learn.row_of(run_dir)
-    if row is None and not os.path.isdir(run_dir):  # removed this moment: what is left of the session counts
+    if row is None and not os.path.isdir(run_dir):  # removed at this moment: the rest of the session counts
         return True
     if row is not None and row.concluded and row.status in records.ENDED:
         return True
@@ -140,12 +140,12 @@ def unknown_session(session: str) -> str:
 
 
 def unknown_resume(session: str) -> str:
-    """Return why an unknown session is not resumed."""
+    """Return the message that an unknown session cannot be resumed."""
     return (
         f'Cannot resume: session "{session}" not found. The session may have expired or the ID is incorrect.'
     )
 
 
 def running_resume(session: str) -> str:
-    """Return why a session that works is not resumed."""
+    """Return the message that a running session cannot be resumed."""
     return f'Cannot resume: session "{session}" is still running. Wait for it to complete before resuming.'
