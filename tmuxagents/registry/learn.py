@@ -154,7 +154,7 @@ def reported_state(run: RunView) -> tuple[Any, ...]:
 
 
 def is_news(before: tuple[Any, ...], now: tuple[Any, ...]) -> bool:
-    """Say whether these values changed in a way worth reporting; a server that is now unknown is none."""
+    """Say whether a change of these values is worth reporting: any, unless only the server became unknown."""
     *stood, there = before
     *stands, here = now
     return stood != stands or (here is not None and here != there)

@@ -294,7 +294,7 @@ def set_aside(path: str, damaged: Identity | None, limit_s: float) -> str:
 
 
 def remove(path: str) -> None:
-    """Remove a database and its side files, which would spoil the next database."""
+    """Remove a database and its side files. Side files that stay would spoil the next database."""
     for side in ("", *_SIDE_FILES):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path + side)
