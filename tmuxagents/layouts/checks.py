@@ -1,8 +1,8 @@
-"""What a layout file may contain: one check a kind of value, which notes what is wrong, with its line. Pure.
+"""The checks of a layout file, one for each kind of value. Each records a fault with its line. Pure.
 
-The layout of a project may contain nothing that runs a command: cloning it is no consent. tmux 3.3a crashes,
-with all its sessions, at an arrangement that it does not understand, so these texts are checked to the last
-figure.
+A project's layout may contain nothing that runs a command: cloning a project is no consent. tmux 3.3a
+crashes, with all its sessions, if it does not understand an arrangement of panes. So every figure of one is
+checked.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _COMMANDS = (
 
 
 class Checks:
-    """The values of one file, and all that is wrong with them."""
+    """The values of one file, and the faults found in them."""
 
     def __init__(self, loaded: Loaded, path: str, *, is_trusted: bool) -> None:
         self.faults: list[Fault] = []
@@ -48,9 +48,9 @@ class Checks:
         self._is_trusted = is_trusted
 
     def fault(self, place: Place, why: str) -> None:
-        """Note what is wrong at a place."""
+        """Record a fault at a place."""
         lines, field = self._loaded.lines, ""  # `windows[0].layout`
-        # Where the place itself has no line: that of what it would be in.
+        # A place without a line gets the line of the nearest place around it.
         line = next((lines[place[:end]] for end in range(len(place), -1, -1) if place[:end] in lines), 1)
         for step in place:
             shown = f"[{step}]" if isinstance(step, int) else safe.cut(safe.line(step), 40)
@@ -65,10 +65,10 @@ class Checks:
             value = value[step] if isinstance(value, list) and isinstance(step, int) else inside
         return value
 
-    # --- what holds others ------------------------------------------------------------------------------
+    # --- mappings and lists -----------------------------------------------------------------------------
 
     def keys(self, place: Place, known: Sequence[str]) -> None:
-        """Note each key of a mapping that means nothing here, and each that a project's file may not have."""
+        """Record each unsupported key of a mapping, and each that a project's file may not have."""
         value = self._at(place)
         if not isinstance(value, dict):
             self.fault(place, _NO_MAPPING)
@@ -81,12 +81,12 @@ class Checks:
                 self.fault((*place, key), f"this key is not supported; there are {', '.join(known)}")
 
     def ours(self, place: Place, known: Sequence[str]) -> None:
-        """Note the same of our own keys, if there are any."""
+        """Check our own keys in the same way, if there are any."""
         if self._is_given((*place, OURS)):
             self.keys((*place, OURS), known)
 
     def listed(self, place: Place) -> Iterator[Place]:
-        """Yield the places in a list that holds something."""
+        """Yield the place of each item in a list, which must not be empty."""
         value = self._at(place)
         if isinstance(value, list) and value:
             yield from ((*place, number) for number in range(len(value)))
@@ -126,7 +126,7 @@ class Checks:
         return ""
 
     def name(self, place: Place, *, otherwise: str) -> str:
-        """Return the name of a session or window: to tmux a name is code."""
+        """Return the name of a session or window, which must be plain: tmux interprets other names."""
         value = self._at(place)
         if isinstance(value, str) and is_name(value):
             return value
@@ -143,7 +143,7 @@ class Checks:
         return None
 
     def flag(self, place: Place) -> bool:
-        """Return yes or no; tmuxp's files have it as a text, too."""
+        """Return true or false, which tmuxp's files may also write as a text."""
         value = self._at(place)
         if value in (None, True, False):
             return bool(value)
@@ -153,7 +153,7 @@ class Checks:
         return False
 
     def reference(self, place: Place) -> str | None:
-        """Return what a run is called by."""
+        """Return a reference to a run: a name, an id, `newest` or `@last`."""
         value = self._at(place)
         if value is None or (isinstance(value, str) and (value == "@last" or is_name(value))):
             return value
@@ -161,12 +161,12 @@ class Checks:
         return None
 
     def version(self, place: Place) -> None:
-        """Note a version that is not ours."""
+        """Record a fault for a version other than our own."""
         if self._at(place) not in (None, VERSION):
             self.fault(place, f"this must be {VERSION}; a later one is for a later tmuxagents")
 
     def folder(self, place: Place) -> str | None:
-        """Return a directory; of a project's file, one that lies in the project."""
+        """Return a directory; a project's file may only name one in the project."""
         value = self._at(place)
         if value is None:
             return None
@@ -183,7 +183,7 @@ class Checks:
         return isinstance(inside, dict) and place[-1] in inside
 
     def arrangement(self, place: Place, *, panes: int | None) -> str | None:
-        """Return how the panes of a window are arranged, if tmux takes that for this number of panes."""
+        """Return the arrangement of a window's panes, if tmux accepts it for this number of panes."""
         if not self._is_given(place):
             return TILED if panes is None else None
         value = self._at(place)
@@ -209,7 +209,7 @@ class Checks:
         return found
 
     def launch(self, place: Place) -> Iterator[Mapping[str, Any]]:
-        """Yield the tasks that are launched; each as in a file for `run --tasks`."""
+        """Yield the tasks to launch, each in the form of a file for `run --tasks`."""
         if not self._is_trusted or self._at(place) is None:
             return
         for inside in self.listed(place):
@@ -236,11 +236,11 @@ _UNKNOWN, _NO_FIT = "it is no layout as tmux prints one", "its figures do not fi
 
 
 class _Odd(Exception):
-    """What is wrong with a text."""
+    """A fault in the text of an arrangement."""
 
 
 def checksum(text: str) -> str:
-    """Return what tmux puts in front of a layout's text."""
+    """Return the checksum that tmux puts in front of a layout's text."""
     total = 0
     for letter in text.encode():
         total = ((total >> 1) + ((total & 1) << (_SUM_BITS - 1)) + letter) % (1 << _SUM_BITS)
@@ -248,7 +248,7 @@ def checksum(text: str) -> str:
 
 
 def fault(layout: str, panes: int | None) -> str | None:
-    """Return why tmux would not take a layout for this number of panes (None: any); None if it would."""
+    """Return why tmux would reject a layout for this number of panes (None: any number), or None."""
     if layout in NAMES:
         return None
     found = _TEXT.fullmatch(layout)
@@ -268,9 +268,10 @@ def fault(layout: str, panes: int | None) -> str | None:
 
 
 def _cell(text: str, start: int = 0, depth: int = 0) -> tuple[tuple[int, ...], int, int]:
-    """Return figures, number of panes and end of the cell that begins there; raise _Odd for a bad one.
+    """Return the figures, the number of panes and the end of the cell at `start`. Raises _Odd for a bad one.
 
-    The cells inside a cell fill it, beside (`{}`) or below (`[]`) one another, with a line between each two.
+    Inner cells fill their cell, side by side (`{}`) or one below another (`[]`), with a line between each
+    two.
     """
     found = _PLACE.match(text, start)
     if found is None or depth > _DEEPEST:

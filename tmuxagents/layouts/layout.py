@@ -1,7 +1,7 @@
-"""Layouts: a file's text as a checked record, which file of a name counts, and layouts for people.
+"""Layouts: a file's text as a checked record, the choice between files of one name, and layouts for people.
 
-The shape is that of tmuxp, as far as `docs/layouts.md` says; our own keys are under `x-tmuxagents`. A
-project's file counts before the user's, which counts before one that we ship. Pure.
+The files have the shape of tmuxp's, as far as `docs/layouts.md` says; our own keys are under `x-tmuxagents`.
+Of files with one name, a project's wins over the user's, and the user's over one that we ship. Pure.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 SHIPPED, GLOBAL, PROJECT = "shipped", "global", "project"
-SOURCES = (SHIPPED, GLOBAL, PROJECT)  # the later ones come first
+SOURCES = (SHIPPED, GLOBAL, PROJECT)  # a later source wins
 TOP, TRANSCRIPT = "top", "transcript"
 NEWEST = "newest"
-PANE, WINDOW = "pane", "window"  # what there is one of for each active run
+PANE, WINDOW = "pane", "window"  # what each active run can get
 BAD = "bad-layout"
 _DEEPEST = 6  # a list of commands, in a pane, in a list, in a window, in a list, in the whole
 _LONGEST_LINE = 160
@@ -52,7 +52,7 @@ class Pane:
 
 @dataclass(slots=True, kw_only=True)
 class Window:
-    """One window: its panes, and whether one more comes for each active run."""
+    """One window: its panes, and whether each active run gets one more."""
 
     name: str
     panes: Sequence[Pane]
@@ -77,7 +77,7 @@ class Window:
 
 @dataclass(slots=True, kw_only=True)
 class Layout:
-    """A session: its windows, whether a window comes for each active run, and what is launched with it."""
+    """A session: its windows, whether each active run gets a window, and the tasks launched with it."""
 
     name: str
     source: str
@@ -94,7 +94,7 @@ class Layout:
 
     @property
     def follows(self) -> bool:
-        """Say whether something comes for each active run."""
+        """Say whether each active run gets a window or pane."""
         return self.each_run or any(window.each_run for window in self.windows)
 
     def document(self) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class Layout:
 
 
 def parse(text: str, *, name: str, source: str, path: str) -> Layout:
-    """Return the layout in a file's text; raise BadConfig with all that is wrong."""
+    """Return the layout in a file's text; raise BadConfig with all its faults."""
     try:
         loaded = yaml.load(text, deepest=_DEEPEST)
     except yaml.Malformed as error:
@@ -189,7 +189,7 @@ def _pane(checks: Checks, place: tuple[str | int, ...]) -> Pane:
     return Pane(
         show=show,
         run=run or (NEWEST if show == TRANSCRIPT else None),
-        commands=() if show else tuple(commands),  # beside a view they are for tmuxp
+        commands=() if show else tuple(commands),  # beside a view the commands are for tmuxp
         folder=checks.folder((*place, "start_directory")),
         focus=checks.flag((*place, "focus")),
     )
@@ -209,7 +209,7 @@ class Bad:
 
 
 class Shelf:
-    """All layouts that can be named somewhere, good and bad, by name; of one name the first one counts."""
+    """All layouts that can be named in a folder, good and bad, by name. Of one name the first counts."""
 
     def __init__(self, found: Iterable[Layout | Bad]) -> None:
         self._files = sorted(found, key=lambda one: (one.name, -SOURCES.index(one.source)))
@@ -223,21 +223,21 @@ class Shelf:
 
     @property
     def layouts(self) -> list[Layout]:
-        """Return all that can be used, also those that another one hides."""
+        """Return all usable layouts, including hidden ones."""
         return [one for one in self._files if isinstance(one, Layout)]
 
     @property
     def warnings(self) -> list[str]:
-        """Return what is wrong with the others, a line a file."""
+        """Return one line on each bad file."""
         return [one.error.message.partition("\n")[0] for one in self._files if isinstance(one, Bad)]
 
     @property
     def names(self) -> list[str]:
-        """Return the names that mean something."""
+        """Return all names, each once."""
         return list(dict.fromkeys(one.name for one in self._files))
 
     def choose(self, name: str) -> Layout:
-        """Return the layout of a name, or of one source: `global:NAME`. Raises unknown-layout, bad-layout."""
+        """Return the layout of `NAME`, or of `SOURCE:NAME`. Raises unknown-layout, bad-layout."""
         source, _, bare = name.rpartition(":")
         for one in self._files:
             if one.name == bare and source in ("", one.source):
@@ -266,7 +266,7 @@ def table(found: Sequence[Layout], columns: int) -> list[str]:
 
 
 def detail(layout: Layout) -> list[str]:
-    """Return what a layout makes, a line a thing."""
+    """Return what a layout makes, one line for each thing."""
     lines = [f"{layout.name}: {layout.description}" if layout.description else layout.name]
     lines.append(
         f"  session {layout.session}" + (", and a window for each active run" if layout.each_run else "")
@@ -292,7 +292,7 @@ def _pane_line(pane: Pane) -> str:
 
 
 def hiding(layout: Layout) -> str | None:
-    """Return what is said of a layout of a project that hides another one, None where it hides none."""
+    """Return a warning if a project's layout hides another one, None otherwise."""
     if layout.source != "project" or layout.hides is None:
         return None
     return f"layout {layout.name}: the project's file hides {safe.line(layout.hides)}"

@@ -1,8 +1,8 @@
 """Find layout files, open one as a session of tmux, and keep that session up to date. Joins.
 
-Files are read only if no other user could have written them. A layout is checked whole before tmux hears of
-it: a bad one ends some versions of tmux. The `top` in the session, and nothing else, opens and closes a
-window or pane for each active run.
+Files are read only if no other user could have written them. A layout is checked completely before tmux gets
+it, since a bad one crashes some versions of tmux. Only the `top` in the session opens and closes a window or
+pane for each active run.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 
 _SELF = (sys.executable, "-P", "-m", "tmuxagents")
-# The panes of a session also get these variables, and ours: where runs and settings lie, and whose runs are
-# meant. They get nothing of a run in which this is called, or of its parent.
+# The panes of a session also get these variables and ours, which locate the runs and settings and name the
+# owner. They inherit nothing from a run in which this is called, nor from its parent.
 _PASSED = ("HOME", "PI_AGENT_DIR", "PI_CODING_AGENT_DIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "NO_COLOR")
 _OURS = "TMUXAGENTS_"
 _NOT_PASSED = ("RUN", "CHILD", "ROLE", "NESTING", "ROOT", "SOCKET", "OWNER")
@@ -46,8 +46,8 @@ MOST_FILES = 256  # of one folder
 _FOLDER = "layouts"
 _SUFFIXES = (".yaml", ".yml")
 MOST_TILES = 24  # with more panes, none is large enough to read
-_TRIES = 20  # rounds: the window of a run may be on another server, and never come here
-TITLE_S = 5.0  # between two titles: each is a redraw of the borders
+_TRIES = 20  # rounds; the window of a run on another server never comes here
+TITLE_S = 5.0  # between two updates of the titles: each redraws the borders
 _WAITING = "waiting"
 _SIGNS = {"queued": "…", "running": "▶", "waiting": "?", **records.SIGNS}
 ROUND_S = 1.0  # between two looks for a newer run
@@ -85,7 +85,7 @@ def _files(project: str, environment: Mapping[str, str]) -> Iterator[tuple[str, 
     own = f"{project}/.pi/{_FOLDER}"
     users = f"{places.agent_dir(environment)}/{_FOLDER}"
     folders = {layout.SHIPPED: str(shipped.layouts()), layout.GLOBAL: users}
-    # A project's folder must really lie there: a clone may hold links.
+    # A project's folder must really lie in the project: a clone may hold links.
     if f"{os.path.realpath(own)}/".startswith(f"{os.path.realpath(project).rstrip('/')}/"):
         folders[layout.PROJECT] = own
     for source, folder in folders.items():
@@ -98,7 +98,7 @@ def _files(project: str, environment: Mapping[str, str]) -> Iterator[tuple[str, 
 
 
 class Opening:
-    """A layout as it is opened: where, and by whom."""
+    """A layout that a caller opens on one tmux server."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class Opening:
         self._owner = place.owner(f"{caller.project}\0{caller.owner or ''}")
 
     def find(self) -> sessions.LayoutSession | None:
-        """Return the session that was made by this layout for this caller, None if there is none now."""
+        """Return the session that this caller opened from this layout, None if there is none now."""
         try:
             return self.server.sessions.find(self._layout.name, self._owner)
         except tmux.NoServer:
@@ -185,12 +185,12 @@ class Opening:
 
 
 def transcript_argv(run: str) -> tuple[str, ...]:
-    """Return the program that shows the transcript of a run as it grows."""
+    """Return the command that shows the transcript of a run as it grows."""
     return (*_SELF, "transcript", "-f", run)
 
 
 def variables(environment: Mapping[str, str], caller: Caller, socket: str) -> dict[str, str]:
-    """Return what the panes of a layout have in their environment besides the server's own."""
+    """Return the variables that the panes of a layout get besides the tmux server's."""
     ours = {
         name: value
         for name, value in environment.items()
@@ -217,7 +217,7 @@ def title(row: Row, now: float) -> str:
 
 
 class Keeper:
-    """The session of a layout that this program has a pane in."""
+    """Keeps the panes and windows of runs in the layout session to which this program belongs."""
 
     __slots__ = ("_caller", "_folder", "_live", "_server", "_tiles", "_titled", "_tries", "_windows")
 
@@ -228,11 +228,11 @@ class Keeper:
         self._tiles = server.sessions.tiles(session)
         self._folder = folder
         self._live: list[str] = []  # the runs of the last call
-        self._tries = 0  # how many more rounds may try to give them what they need
-        self._windows: bool | None = None  # whether there is one for each run; None: it is being built
+        self._tries = 0  # the rounds left to give them their panes and windows
+        self._windows: bool | None = None  # whether each run gets one; None: the session is being built
 
     def keep(self, live: Sequence[str]) -> None:
-        """Give each of these runs, the oldest first, its pane or window. What fails is tried again."""
+        """Give each of these runs, the oldest first, its pane or window. Failed steps are tried again."""
         if self._live != [*live]:
             self._live, self._tries = [*live], _TRIES
         try:
@@ -252,11 +252,11 @@ class Keeper:
         self._tries = 0 if done else self._tries
 
     def _tile(self, live: Sequence[str]) -> bool:
-        """Give each run a pane, and take the others away; say whether that is done, if there is room."""
+        """Give each run a pane, while there is room, and remove other panes; say whether that is done."""
         window, there = self._tiles.panes()
         if window is None:
             is_zoomed = self._tiles.wants_panes()
-            self._tries += is_zoomed  # however long that takes
+            self._tries += is_zoomed  # a person may zoom a pane for any time
             return not is_zoomed
         for run_id, pane in there.items():
             if run_id not in live:
@@ -264,7 +264,7 @@ class Keeper:
         missing = [run_id for run_id in live if run_id not in there]
         for run_id in missing:
             if not self._tiles.add(window, run_id, transcript_argv(run_id), self._folder):
-                break  # no room: until something changes, no other has any
+                break  # there is no room for the others either, until something changes
         self._tiles.arrange(window)
         self._titled = 0.0
         return True
@@ -281,7 +281,7 @@ class Keeper:
         self._tiles.title({there[run_id]: (run_id, text) for run_id, text in titles.items()})
 
     def _link(self, live: Sequence[str]) -> bool:
-        """Put the windows of runs into the session; say whether those have come that will."""
+        """Link the windows of runs into the session; say whether every run has one."""
         found, linked = self._server.windows.all(), self._tiles.linked()
         there = [found[run_id] for run_id in live if run_id in found]
         for window in there:
@@ -291,7 +291,7 @@ class Keeper:
 
 
 def keeper(environment: Mapping[str, str], folder: str) -> Keeper | None:
-    """Return the keeper of the session that this program has a pane in; None where that is no layout's."""
+    """Return the keeper of this program's session; None if no layout made that session."""
     inside = tmux.caller(environment)
     if inside is None or not inside.lives or inside.pane is None:
         return None
@@ -314,7 +314,7 @@ def newest(caller: Caller) -> str | None:
 
 
 def follow(caller: Caller, begin: Callable[[str | None], None]) -> NoReturn:
-    """Show the transcript of the newest run on our terminal, for ever; tell `begin` of each one first."""
+    """Show the transcript of the newest run on our terminal, for ever. `begin` gets each run first."""
     shown: str | None = None
     beside: foreground.Beside | None = None
     begin(None)

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_LONGEST = 4096  # of a message that is looked into
+_LONGEST = 4096  # characters of a message that are searched
 _KEYS = ("message", "error", "detail", "error_message", "msg")
 _DEEPEST = 5
 _CODE = 3  # digits of an HTTP status
@@ -19,7 +19,7 @@ _IN_WORDS = {CANCELLED: "cancelled"}
 
 
 def sentence(message: str) -> str:
-    """Return a message on one line; of a JSON error only its own message, with the status it came with.
+    """Return a message on one line. A JSON error is reduced to its own message and its HTTP status.
 
     `429: {"message": "Quota exceeded."}` becomes `Quota exceeded (429)`.
     """
@@ -54,7 +54,7 @@ def _message(value: Any, depth: int) -> str | None:
 
 
 def _torn(text: str) -> str | None:
-    """Return the message in a JSON text without its end."""
+    """Return the message in a JSON text that was cut off."""
     at = text.find(_MARK)
     words = text[at + len(_MARK) :].lstrip() if at >= 0 else ""
     if not words.startswith('"'):

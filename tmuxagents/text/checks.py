@@ -15,7 +15,7 @@ _WIDTH = max(map(len, (OK, WARNING, BROKEN)))
 
 
 class Check(NamedTuple):
-    """One thing that was examined. `hint`: what to do, where something is wrong."""
+    """One thing that was examined. `hint`: how to correct a problem."""
 
     name: str
     message: str
@@ -33,10 +33,10 @@ class Check(NamedTuple):
 
 
 def warning(name: str, message: str, hint: str) -> Check:
-    """Return a check that found a problem with which runs still work."""
+    """Return a check that found a problem, but runs still work."""
     return Check(name, message, WARNING, hint)
 
 
 def broken(name: str, message: str, hint: str | None) -> Check:
-    """Return a check that found a problem with which no run works."""
+    """Return a check that found a problem that prevents every run."""
     return Check(name, message, BROKEN, hint or "see the message")

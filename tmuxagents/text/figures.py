@@ -1,4 +1,4 @@
-"""Counts, amounts of money, durations, and what `ls` and `find` found, in few letters. Pure."""
+"""Counts, amounts of money, durations, and the results of `ls` and `find`, in few characters. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 _UNITS = ("", "k", "M", "G")
 _STEP = 1000
-_LEAST, _CENTS_FROM = 0.00005, 0.99995  # of a cost: less is no figure, more needs no four digits
+_LEAST, _CENTS_FROM = 0.00005, 0.99995  # of a cost: the least that is shown, and the least in whole cents
 _MINUTE, _HOUR = 60, 3600
 _SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 _WRITTEN = {"y": 365 * 86400, "w": 7 * 86400, **_SECONDS}  # units that people may write, too
@@ -28,13 +28,13 @@ def count(number: float) -> str:
 
 
 def tokens(used: Mapping[str, Any]) -> str:
-    """Return what a model was given and has said: `↑12k ↓3.4k`; empty for nothing."""
+    """Return the tokens of input and output: `↑12k ↓3.4k`; empty if there are none."""
     arrows = (("↑", used.get("input")), ("↓", used.get("output")))
     return " ".join(f"{arrow}{count(number)}" for arrow, number in arrows if number)
 
 
 def money(cost: float) -> str:
-    """Return an amount of dollars, the smaller the more exact; nothing for none."""
+    """Return an amount of dollars, with more digits if it is small; empty if there is none."""
     if cost <= 0:
         return ""
     if cost < _LEAST:
@@ -67,7 +67,7 @@ def clock(seconds: float) -> str:
 
 
 def parse_duration(text: str) -> float | None:
-    """Return a duration in seconds; a figure without a unit is seconds already. None if it is no duration."""
+    """Return a duration in seconds; a number without a unit means seconds. None if it is no duration."""
     if _is_figure(text):
         return float(text)
     seconds, figure, largest = 0.0, "", float("inf")
@@ -114,7 +114,7 @@ def _is_figure(text: str) -> bool:
 # --- what tools list --------------------------------------------------------------------------------------
 
 LISTING_TOOLS = ("ls", "find")
-_NOTICE = "["  # begins a remark of the tool inside its listing
+_NOTICE = "["  # a tool's remark in its listing begins so
 _EMPTY, _NONE = "(empty directory)", "No files found matching pattern"
 _MORE = ("resultLimitReached", "entryLimitReached")
 

@@ -1,7 +1,7 @@
-"""One JSON document as one line, strict and inert, whatever a child puts into its values; and back again.
+"""Encode a JSON document as one strict line that is safe to print, whatever a child puts into it; decode one.
 
-The files of a run and their events use it. It takes the C parts of the standard library's json directly: each
-wrapper and each `poll` would pay for the package around them.
+The files of a run, including its events, use it. It uses the C parts of the standard library's json directly:
+importing the package around them would delay each wrapper and each `poll`.
 
 Pure.
 """
@@ -30,8 +30,8 @@ _LOUD = {
 }
 _DEEPEST = 64
 _BOTTOM = 900  # Python before 3.12 and some other readers go no deeper
-_BOTTOMLESS = sys.version_info >= (3, 12)  # a deeper value cannot even be compared with ==
-_ENOUGH = 2 * _BOTTOM  # the length of that many brackets
+_BOTTOMLESS = sys.version_info >= (3, 12)  # it decodes deeper values, which even == cannot compare
+_ENOUGH = 2 * _BOTTOM  # the length of that many pairs of brackets
 _MOST_DIGITS = 10**300
 _BLANK = " \t\n\r"
 _DENSE_FROM, _MOST_PARTS = 256 * 1024, 300_000
@@ -50,7 +50,7 @@ def encode(document: Mapping[str, Any], *, before: str = "{") -> bytes:
     except (ValueError, RecursionError):
         text = "".join(_encoded(_tame(document, 0), 0))
     text = before + text[1:]
-    # In ASCII, only DEL is not escaped yet, which is quick to see; other text is checked letter by letter.
+    # In ASCII, only DEL can be left unescaped, which is quick to find. Other text needs a full check.
     if "\x7f" in text if text.isascii() else not text.isprintable():
         text = text.translate(_LOUD)
     # A lone surrogate has no UTF-8; its escape is valid JSON and reads back the same.
@@ -63,7 +63,7 @@ def with_members(text: str, more: Mapping[str, Any]) -> bytes:
 
 
 def with_items(document: Mapping[str, Any], name: str, items: Iterable[bytes]) -> bytes:
-    """Return a document as `encode` does; one list in it gets items that are encoded already."""
+    """Encode a document as `encode` does, but fill one of its lists with items that are already encoded."""
     keys = list(document)
     at = keys.index(name)
     head = encode({key: document[key] for key in keys[:at]})[1:-2]
@@ -96,11 +96,11 @@ def decode(line: str | bytes, *, endless: bool = False) -> Any:
 
 
 def is_dense(text: bytes) -> bool:
-    """Say whether decoding a text would take many times its length in memory: it has too many parts."""
+    """Say whether a text has too many parts: decoding it would take many times its length in memory."""
     if len(text) < _DENSE_FROM:
         return False
     if text.count(b'"') <= 4 * _MOST_PARTS and sum(map(text.count, _SEPARATORS)) <= _MOST_PARTS:
-        return False  # few, even if those inside of strings count
+        return False  # few, even counting those inside strings
     bare = text.replace(b"\\\\", b"").replace(b'\\"', b"")  # then each quote begins or ends a string
     if bare.count(b'"') > 4 * _MOST_PARTS:
         return True
@@ -111,7 +111,7 @@ def is_dense(text: bytes) -> bool:
 
 
 def decode_first(text: str) -> Any:
-    """Return the first value of a text that continues after it. Raises as above."""
+    """Return the first value of a text, whatever follows it. Raises as `decode` does."""
     return _first(text)[0]
 
 

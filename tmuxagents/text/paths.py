@@ -11,11 +11,11 @@ from tmuxagents.text import safe
 
 _WORTH_CLIMBING = 10  # characters that `../` must save, since such a path is harder to read
 _DRIVE = re.compile("[A-Za-z]:/")
-# A path in a text is at its beginning or after one of these. After a colon it means something else: the
-# right side of a mount, a host's.
+# A path begins at the start of the text or after one of these. After a colon it would mean something else:
+# the right side of a mount, or a path on a host.
 _BEFORE = "(?:^|(?<=[\\s\"'`=(<>|&;\\[{,@]))"
 _SEGMENT = "[^\\s/\"'`|&;<>()\\[\\]{}$*?!\\\\:,=]"
-# Any of these directly after it may belong to the last segment: a glob, a variable, an escaped space.
+# Any of these directly after a path may belong to the last segment: a glob, a variable, an escaped space.
 _AFTER = "(?![*?$\\[{!\\\\])"
 _IN_TEXT = re.compile(
     f"(?P<url>(?<![\\w+.-])[A-Za-z][\\w+.-]{{0,20}}://[^\\s\"'`<>]*)"
@@ -25,7 +25,7 @@ _IN_TEXT = re.compile(
 
 
 def shorten(path: str, *, cwd: str, home: str) -> str:
-    """Return a path as short as it reads well from `cwd`; leave it as it is if it cannot be shortened."""
+    """Return the shortest readable form of a path, seen from `cwd`. This may be the path itself."""
     if path == cwd:  # also if it is no path that we understand
         return "."
     if not path.startswith("/") and not _DRIVE.match(path):
@@ -101,7 +101,7 @@ def collapse_cd(command: str, cwd: str) -> str:
 
 
 def wrap(command: str, first: int, following: int | None = None) -> str:
-    """Return a command in rows: in each as many of its `&&` parts as fit; a part that is too long is cut.
+    """Return a command in rows, each with as many `&&` parts as fit. A part that is too long is cut.
 
     The first part has `first` columns; later rows, and rows of several parts, have `following`.
     """

@@ -1,6 +1,7 @@
-"""Make any text safe to print: nothing that a terminal would obey is left in it. Pure.
+"""Make any text safe to print: remove everything that a terminal would obey. Pure.
 
-Windows, transcripts, tables and error messages share this filter. JSON escapes instead.
+Windows, transcripts, tables and error messages share this filter. JSON output escapes these characters
+instead.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ class _Expressions:
 
         # Strings that a terminal swallows whole (OSC, DCS, SOS, PM, APC), in 7 and 8 bit form. Without an end
         # they take the rest of their line, since their payload is not text. Another beginning ends them,
-        # too: else many beginnings without an end would be searched again and again.
+        # too: otherwise a text with many beginnings and no end would take very long.
         inside = "[^\x07\x1b\x9c\x9d\x90\x98\x9e\x9f"
         strings = (
             f"(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])(?:{inside}]*+(?:\x07|\x1b\\\\|\x9c)|{inside}\n]*)"

@@ -1,4 +1,4 @@
-"""Templates for lists: text with fields of a document in it, as `{{.name}} {{.usage.cost}}`. Pure."""
+"""Templates for lists: text with fields of a document, such as `{{.name}} {{.usage.cost}}`. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ESCAPES = {"\\t": "\t", "\\n": "\n", "\\\\": "\\"}
 
 
 class BadTemplateError(ValueError):
-    """A template that cannot be read, or names an unknown field (`near`: the fields that there are)."""
+    """A template that cannot be read, or names an unknown field (`near`: the known fields)."""
 
     def __init__(self, message: str, near: Sequence[str] = ()) -> None:
         super().__init__(message)
@@ -27,7 +27,7 @@ class Template:
     def __init__(self, text: str) -> None:
         before, *rest = text.split(_OPEN)
         self._before = _unescaped(before)
-        self._fields: list[tuple[list[str], bool, str]] = []  # path, whether as JSON, the text behind it
+        self._fields: list[tuple[list[str], bool, str]] = []  # path, whether as JSON, the text after it
         for part in rest:
             field, closed, after = part.partition(_CLOSE)
             as_json = field.strip().startswith(_JSON)
@@ -43,7 +43,7 @@ class Template:
             value: Any = document
             for depth, key in enumerate(path):
                 if not isinstance(value, dict) or key not in value:
-                    if value is None and depth:  # an object that is not there has no members
+                    if value is None and depth:  # a missing object has no members
                         break
                     name = ".".join(path[: depth + 1])
                     raise BadTemplateError(

@@ -1,9 +1,9 @@
 """Read YAML as people write it, without surprises: preset headers, layouts, tasks files. Pure.
 
-Scalars follow YAML 1.2: `off`, `12:30` and dates stay text. What makes YAML dangerous is refused: tags,
-anchors, aliases, a key that occurs twice, unlimited size and depth. The reader takes the library's events one
-by one, so it refuses a hostile text at the first event too many. Tabs may separate words, as in YAML itself;
-the library refuses them.
+Scalars follow YAML 1.2: `off`, `12:30` and dates stay text. Dangerous features of YAML are refused: tags,
+anchors, aliases, duplicate keys, unlimited size and depth. The reader takes the library's events one by one,
+so it stops at the first event beyond a limit. Tabs may separate words, as the standard allows; the library
+alone refuses them.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _SLIPS = (yaml.YAMLError, ValueError, OverflowError, RecursionError)  # the libr
 _KEY = re.compile(r"([A-Za-z][\w.-]{0,40})\s*:")
 _ANCHORS = "anchors and aliases (& and *) are not allowed; put a text that begins so in quotes"
 _BAD_CHARACTER = "it holds a character that may not be there (U+{:04X})"
-_UNSPEAKABLE = re.compile("[\0\ud800-\udfff]")  # possible by an escape, and in no file, argument or variable
+_UNSPEAKABLE = re.compile("[\0\ud800-\udfff]")  # possible by an escape; no argument or variable can hold them
 _NO_CLOSING_QUOTE = "found unexpected end of stream"
 _MISPLACED_COLON = "mapping values are not allowed here"
-# What the library says, in words for the person who wrote the file.
+# The library's messages, in words for the author of the file.
 _WORDS = {
     _NO_CLOSING_QUOTE: "a quote is not closed",
     _MISPLACED_COLON: 'a text that holds ": " must be in quotes',
@@ -131,7 +131,7 @@ def _malformed(error: yaml.MarkedYAMLError, text: str, field: str | None) -> Mal
     problem = error.problem or "it cannot be read as YAML"
     mark = error.context_mark if problem == _NO_CLOSING_QUOTE else error.problem_mark
     rows = text.rstrip().splitlines() or [""]
-    # What is missing at the end is reported for the last line with text.
+    # A problem at the end of the text is reported for the last line with text.
     at = min(mark.line, len(rows) - 1) if mark else None
     row = "" if at is None else rows[at]
     key = _KEY.match(row)
@@ -144,7 +144,7 @@ def _malformed(error: yaml.MarkedYAMLError, text: str, field: str | None) -> Mal
 
 
 class _Reader:
-    """Reads one document and refuses what exceeds the limits, which bound its recursion, too."""
+    """Reads one document and refuses a text beyond the limits, which also bound the recursion."""
 
     def __init__(self, deepest: int) -> None:
         self.lines: dict[tuple[str | int, ...], int] = {}
@@ -275,7 +275,7 @@ class Loader(yaml.BaseLoader):
         return [blanks] if blanks else []
 
     def scan_to_next_token(self) -> None:
-        """Go to the next token; leave a tab that indents it, which is then refused."""
+        """Go to the next token. A tab that indents the token is not skipped, and so is refused."""
         super().scan_to_next_token()
         while self.peek() == "\t" and not self._is_indent():
             self.forward(self._blanks())
