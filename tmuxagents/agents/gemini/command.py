@@ -1,18 +1,18 @@
 """How to call Gemini CLI (`--output-format stream-json`), and how to read it. Pure.
 
-What a user must know. `edit` lets it change files, not run commands: what a level does not allow is not even
-offered to the model, which may then say that it is done. So nothing is denied, and `completed` means only
-that the model's last answer is whole. `--skip-trust` is always given, since it refuses to work without a
-person in a folder that was never trusted: the project's own `.gemini` settings count. A prompt that starts
-with `/` is a command of its own, and `@path` in a prompt includes that file. It cannot run live: it takes
-hooks from the user's or the project's settings, and from a system file only if root owns it and all folders
-above it.
+What a user must know. `edit` lets it change files, but not run commands. Gemini CLI does not even offer the
+model a tool that the level forbids, and the model may then claim that it is done. So nothing is denied, and
+`completed` means only that the model's last answer is whole. We always give `--skip-trust`, because without a
+person Gemini CLI refuses to work in a folder that was never trusted. So the project's own `.gemini` settings
+apply. A prompt that starts with `/` is a command to Gemini CLI, and `@path` in a prompt includes that file.
+It cannot run live. It takes hooks only from the user's or the project's settings, or from a system file if
+root owns that file and all folders above it.
 
-A line `result` says how a turn ended; it says success also where an `error` line before it told of a loop,
-an empty answer or a hook that blocked. It exits with 0 after signals, without a result, and with an HTTP
-status modulo 256 after errors of the API. Nothing takes back the words of an answer that broke off and was
-asked for again. It tells the exit code of a shell command only if the command printed nothing: else that it
-failed is known by its last words, if they are of the usual ones.
+A `result` line says how a turn ended. It reports success even if an `error` line before it reported a loop,
+an empty answer or a hook that blocked. After a signal, Gemini CLI exits with 0 and without a result. After
+errors of the API, it exits with an HTTP status modulo 256. When it retries an answer that broke off, no line
+takes back the words of the first try. It reports the exit code of a shell command only if the command printed
+nothing. Otherwise we recognise a failure only by the usual last words of a command.
 """
 
 from __future__ import annotations
@@ -88,10 +88,10 @@ AGENT = Gemini()
 
 # --- what it prints ---
 
-_LIMIT_CODE, _CONFIG_CODES = 53, (41, 42, 52)  # of a login, of what it was given, of its settings
+_LIMIT_CODE, _CONFIG_CODES = 53, (41, 42, 52)  # exit codes: login, input, settings
 _LIMITS = ("Maximum session turns", "Loop detected")
 _REFUSED, _NOT_OFFERED = "policy_violation", "tool_not_registered"
-_FAILED = re.compile(  # the end of what a command printed, or what it shows in place of that
+_FAILED = re.compile(  # the end of a command's output, or the text in place of it
     r"^Command (exited with code|terminated by signal): .+\Z"
     r"|^\S+: .*: (No such file or directory|Permission denied)\Z|: (command )?not found\Z",
     re.MULTILINE,
@@ -107,7 +107,7 @@ class GeminiReader(LineReader):
         super().__init__()
         self._answer: list[str] = []
         self._piece_at = 0.0
-        self._trouble: str | None = None  # why it stopped in the middle, as far as it has said so
+        self._trouble: str | None = None  # the reported reason why it stopped in the middle
 
     def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:
         """Read one line."""
@@ -177,7 +177,7 @@ class GeminiReader(LineReader):
         return [*told, *self.finish(why)]
 
     def left(self, exit_code: int | None) -> list[Event]:
-        """Return what its own exit codes say where no result does."""
+        """Return the end that its exit code means, if there was no `result` line."""
         if self.settled:
             return []
         if exit_code == _LIMIT_CODE:
@@ -186,10 +186,10 @@ class GeminiReader(LineReader):
 
 
 def _begins_anew(before: str, text: str, pause_s: float) -> bool:
-    """Say whether a piece is the beginning of another try: nothing takes back the words of a broken answer.
+    """Say whether a piece begins another try: no line takes back the words of an answer that broke off.
 
-    Before another try it waits for a second. An answer that breaks off in a sentence, pauses that long, and
-    then has a capital is two: both are kept, and the second is the answer.
+    Gemini CLI waits for a second before another try. If an answer breaks off in a sentence, pauses that long
+    and continues with a capital, it counts as two answers. Both are kept, and the second is the answer.
     """
     last = before.rstrip()[-1:]
     return pause_s >= 1.0 and (last.isalnum() or last == ",") and text[:1].isupper()
@@ -205,7 +205,7 @@ def _seconds(timestamp: Any) -> float:
 
 
 def _usage(stats: dict[str, Any]) -> dict[str, Any]:
-    """Return the figures of the run: its `input` holds nothing from a cache; thoughts are in its total."""
+    """Return the figures of the run. Gemini's `input` excludes the cache; its total includes thoughts."""
 
     def told(key: str) -> int:
         return raw_json.count(stats.get(key))

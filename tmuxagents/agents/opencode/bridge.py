@@ -1,8 +1,9 @@
 """The bridge of a live opencode, as a program between the wrapper and opencode's own screen.
 
-It starts opencode's server, which only it and the screen can use, gives the session its prompts there, and
-tells the wrapper what the server reports. The screen (`opencode attach`) has the terminal. Nothing is typed.
-Started as `python bridge.py PROGRAM... -- SESSION MODEL TITLE`, an empty word for what is not wanted.
+It starts opencode's server, which only the bridge and the screen can use. It sends the session its prompts
+there, and passes the server's reports on to the wrapper. The screen (`opencode attach`) has the terminal. The
+bridge types no keys. It is started as `python bridge.py PROGRAM... -- SESSION MODEL TITLE`; each of the last
+three words may be empty.
 
 Touches: opencode's server and screen, and the two FIFOs of the wrapper.
 """
@@ -33,7 +34,7 @@ _TOLD = ("message.updated", "message.part.updated", "session.status", "session.i
 _ASKING = ("permission.", "question.")
 _DENY, _REFUSES = "deny", "reject"
 _REPLIES = {"allow": "once", "session": "always"}
-_ALIVE_S = 1.0  # how often it is reported at most that a text grows
+_ALIVE_S = 1.0  # the least time between two reports that a text grows
 
 
 class OpencodeServer:
@@ -77,7 +78,7 @@ class OpencodeServer:
             return str(json.load(answer)["id"])
 
     def events(self) -> Iterator[dict[str, Any]]:
-        """Yield what the server reports, until it ends."""
+        """Yield the server's reports until it ends."""
         with self.request("GET", "/event", limit=None) as stream:
             for line in stream:
                 if line.startswith(b"data:"):
@@ -85,7 +86,7 @@ class OpencodeServer:
                         yield json.loads(line[5:])
 
     def end(self) -> None:
-        """End it."""
+        """End the server."""
         self._process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_GRACE_S)
@@ -109,13 +110,13 @@ class OpencodeBridge:
         self._busy = False
         self._leaving = False
         self._alive_at = 0.0
-        self._asked: dict[str, int] = {}  # questions: how many things each asks
+        self._asked: dict[str, int] = {}  # question -> the number of things that it asks
         screen = [*program, "attach", f"http://{self._server.address}", "-s", self._session]
         self.tell({"type": "bridge_session", "sessionID": self._session, "model": model})
         self._screen = subprocess.Popen(screen, env=self._server.environment)
 
     def tell(self, line: dict[str, Any]) -> None:
-        """Tell the wrapper one thing."""
+        """Send the wrapper one line."""
         with self._lock:
             self._write(line)
 
@@ -125,7 +126,7 @@ class OpencodeBridge:
             text = text[os.write(self._told, text) :]
 
     def run(self) -> int:
-        """Pass everything on until the screen is left; return our exit status."""
+        """Pass everything on until the screen ends; return our exit status."""
         threading.Thread(target=self._report, daemon=True).start()
         threading.Thread(target=self._obey, daemon=True).start()
         code = self._screen.wait()
@@ -178,18 +179,18 @@ class OpencodeBridge:
             self._screen.terminate()
 
     def _answer(self, ask: str, answer: str, by: str) -> None:
-        """Answer a question. The server takes the first answer; what is open no longer, it refuses."""
+        """Answer a question. The server takes the first answer, and refuses any other."""
         count = self._asked.get(ask)
         body: dict[str, Any] = {}
         if count is None:
             path, body = f"/permission/{ask}/reply", {"reply": _REPLIES.get(answer, _REFUSES)}
-            if body["reply"] == _REFUSES:  # without words it would end the turn
+            if body["reply"] == _REFUSES:  # a refusal without words would end the turn
                 body["message"] = f"This was denied by {by}." if answer == _DENY else answer
         elif answer == _DENY:
             path = f"/question/{ask}/reject"
         else:
             path, body = f"/question/{ask}/reply", {"answers": [[answer]] * count}
-        with self._lock:  # before what it leads to is reported
+        with self._lock:  # so that its effects are reported after it
             with self._server.request("POST", path, body) as answered:
                 is_taken = answered.status == http.HTTPStatus.OK
             if is_taken:
@@ -204,8 +205,8 @@ class OpencodeBridge:
 
 
 def main(words: list[str]) -> int:
-    """Be the bridge."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a key of the person's, for the screen
+    """Run the bridge; return our exit status."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # this key is meant for the screen
     os.write(1, "opencode is starting …\n".encode())  # its screen takes seconds
     at = words.index("--")
     session, model, title = words[at + 1 :]

@@ -1,16 +1,16 @@
 """How to call opencode (`opencode run --format json`), and how to read it. Pure.
 
-What a user must know: the permission levels are rules of opencode's own. It asks at some points even where
-its tools are allowed (a path outside of the folder, a `.env` file), and nobody answers in a batch run, so
-that the run would end there, or hang where a sub-agent asks. The levels `read-only` and `edit` therefore deny
-what opencode would ask for by itself, and the child goes on without it. `edit` is opencode's own default
-otherwise: it runs shell commands. Rules of the user's configuration that ask stay; a call that they stop ends
-the run (failed, unfinished, 1 denied).
+What a user must know: the permission levels are rules of opencode's own. Even where its tools are allowed,
+opencode asks at some points (a path outside of the folder, a `.env` file). In a batch run there is no answer,
+so the run would end there, or hang if a sub-agent asks. The levels `read-only` and `edit` therefore deny what
+opencode itself would ask about, and the child continues without it. Apart from that, `edit` is opencode's
+default, so it may run shell commands. Rules of the user's configuration that ask stay. If such a rule stops a
+call, the run ends (failed, unfinished, 1 denied).
 
-An answer is finished only if the last `step_finish` says `stop`. The exit code says nothing beside it: it is
-0 after a permission that was refused because nobody could be asked (the last step then says `tool-calls`),
-and 1 after a whole answer if anything failed on the way. An `error` line may be followed by more work; it is
-the end if the child exits after it. It tells of a tool when the tool is over.
+An answer is finished only if the last `step_finish` says `stop`. The exit code proves nothing. It is 0 after
+a permission that was refused because there was no person to ask (the last step then says `tool-calls`). It is
+1 after a whole answer if anything failed on the way. More work may follow an `error` line; the line is the
+end only if the child then exits. opencode reports a tool call only when the call has ended.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SAFE = {"*.env": "deny", "*.env.*": "deny", "*.env.example": "allow"}
 _NOT_OUTSIDE = {"*": "deny", "*/opencode/tool-output/*": "allow"}  # there it keeps what a tool printed
 _UNASKED: dict[str, Any] = {_READ: _SAFE, _OUTSIDE: _NOT_OUTSIDE, "doom_loo?": "deny"}
 _CONTENT = "OPENCODE_CONFIG_CONTENT"
-_EDITS = ("edit", "write", "apply_patch")  # these have one permission
+_EDITS = ("edit", "write", "apply_patch")  # these share one permission
 _READERS = ("read", "glob", "grep", "webfetch", "websearch", "todowrite", "skill", "lsp")
 
 
@@ -67,14 +67,14 @@ class Opencode(Agent):
         return [*line, "--title", f"tmuxagents {plan.run_id[:8]}"]  # else it asks the model for one
 
     def environment(self, _agent_dir: str, plan: Plan | None) -> dict[str, str]:
-        """Return the permission rules, and that the program stays as it is while it works."""
+        """Return the permission rules, and the variable that stops updates."""
         own = {"OPENCODE_DISABLE_AUTOUPDATE": "1"}
         if plan is None or (plan.driver == LIVE and plan.permission is None and not plan.tools):
             return own  # a person is there to be asked
         return {**own, **permission(plan.permission or "edit", plan.tools or ())}
 
     def prompted(self, path: str, environment: Mapping[str, str]) -> dict[str, str]:
-        """Return a configuration with one more file of instructions; those of the user's stay."""
+        """Return a configuration with one more file of instructions; the user's own files stay."""
         own = raw_json.parse(environment.get(_CONTENT, "{}").encode())
         if own is None:
             raise Unusable(f"{_CONTENT} is no plain JSON, so no text can be added to it.", kind="no-prompt")
@@ -166,8 +166,8 @@ _REFUSED = (
     "The user rejected permission to use this specific tool call",
     "The user has specified a rule which prevents you from using this specific tool call",
 )
-_NOT_OFFERED = "Model tried to call unavailable tool"  # as one that is denied as a whole is not
-_SIGNALS = 128  # from here on an exit code tells of a signal
+_NOT_OFFERED = "Model tried to call unavailable tool"  # a tool that is denied as a whole is not offered
+_SIGNALS = 128  # from here on, an exit code means a signal
 _ENDS = {"stop": "stop", "length": "length"}
 _FAILURES = {"MessageAbortedError": "aborted", "MessageOutputLengthError": "length"}
 
@@ -181,11 +181,11 @@ class OpencodeReader(LineReader):
         super().__init__()
         self.session: str | None = None
         self._stepped = False  # the model was asked
-        self.failure: str | None = None  # how it ends if it ends now
+        self.failure: str | None = None  # how the run ends if the child exits now
         self._broken = 0  # answers in a row that broke off
 
     def with_session(self, raw: dict[str, Any], *told: Event) -> list[Event]:
-        """Return events, after that of the session if it is new."""
+        """Return events; the event of a new session comes first."""
         session = raw_json.key(raw.get("sessionID"))
         if session is None or session == self.session:
             return list(told)
@@ -210,7 +210,7 @@ class OpencodeReader(LineReader):
                 told = _tool_events(part)
             case "step_finish":
                 told = self._step_over(part)
-                is_active = not self._broken  # else it asks again and again, without end
+                is_active = not self._broken  # else endless retries would count as work
             case "error":
                 self._fail(raw_json.table(raw.get("error")))
                 told = self.works_again()
@@ -234,20 +234,20 @@ class OpencodeReader(LineReader):
         return [*told, *self.over(_ENDS.get(reason, "error"))]
 
     def over(self, reason: str) -> list[Event]:
-        """Return the end of an answer, which is that of the turn."""
+        """Return the end of an answer, which is also the end of the turn."""
         return self.finish(reason)
 
     def _fail(self, error: dict[str, Any]) -> None:
         name, data = raw_json.word(error.get("name")) or "", raw_json.table(error.get("data"))
         said = raw_json.sentence(data.get("message")) or raw_json.sentence(error.get("message")) or name
         self.failure = _FAILURES.get(name, "error")
-        if not self._stepped and name == "UnknownError":  # its server refused the order itself
+        if not self._stepped and name == "UnknownError":  # its server refused the request itself
             self.failure = "config"
             said += " (opencode says so of a model that it does not know.)"
         self.error_message = said or None
 
     def left(self, exit_code: int | None) -> list[Event]:
-        """Return the end that an error was; without a line at all, it has refused how it was called."""
+        """Return the end that an error meant. Without any line, opencode has refused its command line."""
         if self.settled or exit_code is None:
             return []
         if self.failure is not None:
@@ -256,11 +256,11 @@ class OpencodeReader(LineReader):
 
 
 def _tool_events(part: dict[str, Any]) -> list[Event]:
-    """Return a call and its end: it tells of a tool when the tool is over."""
+    """Return a call and its end: opencode reports both at once, when the call is over."""
     state, call = raw_json.table(part.get("state")), raw_json.key(part.get("callID"))
     tool, given = raw_json.word(part.get("tool")) or "tool", raw_json.table(state.get("input"))
     said = raw_json.text(state.get("error")) or raw_json.text(state.get("output")) or ""
-    if tool == "invalid":  # how it tells of a call that it could not make
+    if tool == "invalid":  # its name for a call that it could not make
         tool, said = raw_json.word(given.get("tool")) or tool, raw_json.text(given.get("error")) or said
         failed = True
     else:
@@ -277,7 +277,7 @@ def _tool_events(part: dict[str, Any]) -> list[Event]:
 
 
 def _usage(tokens: dict[str, Any], cost: Any) -> dict[str, Any]:
-    """Return the figures of one call: its `output` is without the reasoning, ours is with it."""
+    """Return the figures of one call. opencode's `output` excludes reasoning; ours includes it."""
     cache = raw_json.table(tokens.get("cache"))
     told = (tokens.get("input"), tokens.get("output"), tokens.get("reasoning"), cache.get("read"))
     new, output, reasoning, read, written = (raw_json.count(figure) for figure in (*told, cache.get("write")))

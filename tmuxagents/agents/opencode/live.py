@@ -1,7 +1,7 @@
-"""A live opencode: its own screen in the window, and what its server reports, through a bridge. Pure.
+"""A live opencode: its own screen in the window, and the reports of its server, through a bridge. Pure.
 
-Its parts of messages are those that it prints in a batch run. It has settled when the session is idle. The
-run is a person's from their first prompt, or from the answer that they broke off: it knows of no keys.
+The parts of its messages are those of a batch run. It has settled when its session is idle. opencode reports
+no keys. So the run is attended from a person's first prompt, or from the answer that a person broke off.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _OVER = ("completed", "error")  # states of a tool
 
 
 def _arguments(plan: Plan, _run_dir: str) -> list[str]:
-    """Return the words for the bridge: the session to go on with, the model, and a title."""
+    """Return the words for the bridge: the session to continue, the model, and a title."""
     title = plan.name or f"tmuxagents {plan.run_id[:8]}"
     return ["--", plan.child_session or "", plan.resolved_model or "", title]
 
@@ -46,9 +46,9 @@ class OpencodeLiveReader(LiveReader, OpencodeReader):
 
     def __init__(self, sent: Sent) -> None:
         super().__init__(sent)
-        self._said: list[tuple[int, str]] = []  # by us, and not in the session so far
+        self._said: list[tuple[int, str]] = []  # our prompts that the session has not shown yet
         self._prompts: dict[str, None] = {}  # ids of messages that are no answers
-        self._told: dict[str, None] = {}  # ids of parts
+        self._told: dict[str, None] = {}  # ids of the parts that were read
         self._reason: str | None = None  # of the last answer
         self._is_stopped = False  # by us
 
@@ -62,7 +62,7 @@ class OpencodeLiveReader(LiveReader, OpencodeReader):
         return []
 
     def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:  # noqa: C901, PLR0911, PLR0912  (a case for each kind)
-        """Read what the bridge says of itself, or what the server reports."""
+        """Read a line of the bridge's own, or a report of the server."""
         about = raw_json.table(raw.get("properties"))
         match kind:
             case "bridge_starts":
@@ -119,7 +119,7 @@ class OpencodeLiveReader(LiveReader, OpencodeReader):
         if raw_json.key(part.get("messageID")) in self._prompts:
             text = raw_json.text(part.get("text")) if kind == "text" else None
             return ACTIVE if text is None else self._prompted(text)
-        if kind not in _SAID or self.settled:  # what it tells of a turn that is over
+        if kind not in _SAID or self.settled:  # a late report on a turn that is over
             return ACTIVE
         reading = super().take(_SAID[kind], {"sessionID": self.session, "part": part}, now)
         if self.calls.pop(raw_json.key(part.get("callID")) or "", None) is not None:

@@ -1,6 +1,6 @@
 """How to call pi: its command line, its environment, and the fields of a preset as its flags. Pure.
 
-Every wrapper imports this module, so it is light. presets/ has decided before which keys a project may set.
+Every wrapper imports this module, so it is light. presets/ has already decided which keys a project may set.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Pi(Agent):
         """Return pi's flags for a batch run. The task goes to stdin: it may be long, or start with - or @."""
         line = ["--mode", "json", "--session", inside(plan.session_path, run_dir)]
         if plan.preset_kind == "profile" and plan.preset_source == "project":
-            line.append("--no-approve")  # naming its profile does not make a project trusted
+            line.append("--no-approve")  # to use a project's profile is not to trust the project
         if _is_marked(plan):
             line += ["-e", CHILD_EXTENSION]
         return [*line, *arguments(_fields(plan, run_dir))]
@@ -93,8 +93,8 @@ def _is_marked(plan: Plan) -> bool:
 
 
 def _fields(plan: Plan, run_dir: str) -> dict[str, Any]:
-    """Return the fields that make the rest of the command line, with file paths in place of texts."""
-    own = plan.model_source == "agent"  # then pi chooses: to name it would change how much pi thinks
+    """Return the fields for the rest of the command line, with file paths in place of texts."""
+    own = plan.model_source == "agent"  # pi chooses the model: a named one would change how much pi thinks
     fields = {**(plan.profile or {}), "model": None if own else plan.resolved_model}
     if plan.tools:  # none named: no restriction, unless the profile has an empty list
         fields["tools"] = plan.tools
@@ -243,7 +243,7 @@ def _skills(fields: Mapping[str, Any], cwd: str | None, agent_dir: str | None) -
 
 
 def _is_below(path: str, folder: str) -> bool:
-    """Say whether a path lies in a folder, by its words alone: links are the caller's to resolve."""
+    """Say whether a path lies in a folder, by its text alone: the caller resolves links."""
     if not path.startswith("/"):
         path = f"{folder}/{path}"
     inside, outer = _steps(path), _steps(folder)

@@ -1,10 +1,11 @@
-"""Interactive pi with our bridge: its command line and its lines; and whether a session can go on. Pure.
+"""Interactive pi with our bridge: its command line, its lines, and whether a session can be continued. Pure.
 
 pi counts as settled only if it settled before it began to exit, because after TERM it also settles on its way
-out. The bridge reports input of a person and messages from `send` by different lines.
+out. The bridge reports a person's input and a message from `send` by different lines.
 
-In a session file pi skips what it cannot read, and silently forgets everything before an entry whose
-predecessor is missing. So this module checks that a file is complete, before a child continues it.
+In a session file, pi skips what it cannot read. If the predecessor of an entry is missing, pi silently
+forgets everything before that entry. So this module checks that a file is complete before a child continues
+it.
 """
 
 from __future__ import annotations
@@ -72,10 +73,10 @@ class PiLiveReader(LiveReader, PiReader):
                 "bridge_taken"
             ):  # in order: a whole turn can be read at once, and its message must come first
                 return Reading(self.taken(raw))
-            case "bridge_asks":  # a question with an id can be answered by the bridge, too
+            case "bridge_asks":  # the bridge, too, can answer a question with an id
                 self._ask(raw)
             case "bridge_answered":
-                self.asks.open.clear()  # it tells of one at a time
+                self.asks.open.clear()  # it reports one question at a time
             case "bridge_answer":
                 self.asks.answered(raw)
             case "bridge_shutdown":
@@ -88,7 +89,7 @@ class PiLiveReader(LiveReader, PiReader):
         self.asks.ask(Ask(known, kind, raw_json.sentence(raw.get("title")), _CHOICES.get(kind, options)))
 
     def settle(self, raw: dict[str, Any]) -> Reading:
-        """Report that it has settled."""
+        """Report that pi has settled."""
         told = super().settle(raw)
         self.count_settling(told.events[-1])
         return told
@@ -128,7 +129,7 @@ def _parse(line: str) -> dict[str, Any] | None:
 
 
 def _problem(entries: list[dict[str, Any]]) -> str | None:
-    """Return why no child could continue a session: a header, and entries that name their predecessors."""
+    """Return why no child could continue a session. It needs a header and the predecessors of its entries."""
     if not entries:
         return _SILENT
     header, *entries = entries

@@ -1,6 +1,6 @@
-"""Turn a line of pi that is too long into a short line, from its two ends.
+"""Make a short line from the two ends of a line of pi that is too long.
 
-The short line has everything that the verdict needs, but not the whole text.
+It has everything that the verdict needs, but not the whole text.
 
 Pure.
 """

@@ -1,4 +1,4 @@
-"""The questions to an installed pi about itself, its answers, and its variables for API keys. Pure.
+"""The questions to an installed pi, the parsers of its answers, and its variables for API keys. Pure.
 
 No wrapper imports this.
 """

@@ -2,8 +2,8 @@
 
 pi's exit status proves no success (it is 0 after a refused key, a cut answer, a missing task). The verdict
 rests on `agent_settled` and the stop reason of the last answer. `message_update` and `tool_execution_update`
-are most of the volume and carry no event: their first bytes identify them, and they are not parsed. Tool
-calls without an id are matched by name and order, so that each is reported once.
+are most of the volume and carry no event. Their first bytes identify them, so they are not parsed. Tool calls
+without an id are matched by name and order, so that each is reported once.
 """
 
 from __future__ import annotations
@@ -159,9 +159,9 @@ class PiReader(Reader):
         return [told]
 
     def _call(self, call_id: Any, tool: Any, args: Any, now: float | None) -> list[Event]:
-        """Report a call once: the answer names it, and it is named again when it begins to run.
+        """Report a call once, although pi names it in the answer and again when it begins to run.
 
-        An id belongs to a call until its result: some providers restart the numbers with each answer.
+        After its result, its id may mean a new call: some providers restart the numbers with each answer.
         """
         known = raw_json.key(call_id)
         if known is not None:
@@ -221,7 +221,7 @@ class PiReader(Reader):
         return Reading([told], active=True)
 
     def _lasted(self, began: float | None, now: float) -> int | None:
-        """Return how many milliseconds a call took from hearing to hearing; None if that says too little."""
+        """Return the milliseconds between reading a call and reading its end; None if that is too unsure."""
         if began is None:
             return None
         lasted = round((now - began) * 1000)
@@ -240,7 +240,7 @@ class PiReader(Reader):
         return Reading([*lost, events.turn_end(self._stop_reason)], active=bool(lost))
 
     def settle(self, raw: dict[str, Any]) -> Reading:
-        """Report that it has settled."""
+        """Report that pi has settled."""
         self.settled = True
         return Reading([*self._close_turn(), events.settled(aborted=raw.get("aborted") is True)])
 

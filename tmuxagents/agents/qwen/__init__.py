@@ -1,1 +1,1 @@
-"""Qwen Code: its command line, its output, and the talk with it."""
+"""Qwen Code: its command line, its output, and the messages to it."""

@@ -1,8 +1,8 @@
 """The process in the window of a live Qwen Code: `python -I -S bridge.py PROGRAM...`.
 
-The hooks are in a file of its lowest settings (system defaults), beside those that the machine has there.
-What a turn ended with is passed on a moment later: the second output may come behind the hook, and one that
-failed may be called idle before it is called failed.
+The hooks are in a settings file of the lowest rank (system defaults), together with the machine's own
+defaults. The end of a turn is passed on a moment late. The second output may come after the hook, and a
+failed turn may be reported as idle before it is reported as failed.
 
 Joins.
 """
@@ -46,11 +46,11 @@ class QwenBridge(HookBridge):
     ends: ClassVar[Sequence[str]] = ()
     patience_ms = 250
     _output: GrowingFile | None = None
-    _first: bytes | None = b""  # what it says before the second output does: only then it takes a task
-    _held: tuple[bytes, float] | None = None  # the end of a turn, and when it is passed on
+    _first: bytes | None = b""  # its first hook, held until the second output begins: then it takes a task
+    _held: tuple[bytes, float] | None = None  # the end of a turn, and when to pass it on
 
     def set_up(self, program: Sequence[str]) -> list[str]:
-        """Return the command line with both files; the settings are in a variable."""
+        """Return the command line with the files for output and input; a variable names the settings."""
         self.works = False
         own = _defaults()
         listed = raw_json.table(own.get("hooks"))
@@ -66,7 +66,7 @@ class QwenBridge(HookBridge):
         return [*program, f"--json-file={self.folder}/output", f"--input-file={self.folder}/input"]
 
     def news(self) -> None:
-        """Pass on what the second output has more, and the end of a turn when it is time."""
+        """Pass on new lines of the second output, and the end of a turn when it is time."""
         for line in self._output.lines() if self._output else ():
             self.write(line + b"\n" + (self._first or b""))
             self._first = None
@@ -74,7 +74,7 @@ class QwenBridge(HookBridge):
             self._let_go()
 
     def _let_go(self) -> None:
-        """Pass on the end of a turn; what waits for it is said now."""
+        """Pass on the end of a turn, and submit the messages that waited for it."""
         held, self._held = self._held, None
         if held is not None:
             self.write(held[0] + b"\n")
@@ -100,7 +100,7 @@ class QwenBridge(HookBridge):
                 self.write(said + b"\n")
 
     def obey(self, order: Mapping[str, Any]) -> None:
-        """Submit the task, or a message to a Qwen Code at rest."""
+        """Submit the task, or a message to a Qwen Code at rest; or answer a question."""
         if order.get("order") == "task":
             task = directory.read_bytes(f"{self.run_dir}/prompt.txt") or b""
             self._submit(0, task.decode("utf-8", "replace"))
@@ -124,7 +124,7 @@ class QwenBridge(HookBridge):
 
 
 def _defaults() -> dict[str, Any]:
-    """Return the settings that this machine has in that place."""
+    """Return the machine's own system defaults."""
     beside = os.path.dirname(os.environ.get(_SETTINGS) or _OF_MACHINE)
     path = os.environ.get(_DEFAULTS) or f"{beside}/system-defaults.json"
     text = directory.read_bytes(path)

@@ -2,17 +2,17 @@
 
 In a batch run its stdin stays open: prompts and answers are lines of JSON.
 
-- A level of permission is an approval mode, and what would need a person's permission is denied, unless the
-  level is to ask. `read-only` is its plan mode: it runs commands that only read.
+- A permission level is an approval mode. A call that would need a person's permission is denied, unless the
+  level is `ask`. `read-only` is its plan mode, which runs commands that only read.
 - The settings of its folder apply, unless the user has switched on folder trust in Qwen Code. A prompt that
-  begins with `/` is a command to it.
-- The text of a preset comes in place of the sentence that says who Qwen Code is; the rest of its own prompt
-  stays. Another text to add could only be on its command line.
+  begins with `/` is a command to Qwen Code.
+- The text of a preset replaces the sentence that says who Qwen Code is; the rest of its own prompt stays. A
+  second text to add could only go on its command line.
 
 A live one has its own screen in the window; its second output and its hooks come through a bridge. The second
-output (`--json-file`) has the lines of a batch run, but not the end of a turn: that is a hook, `Stop` or
-`StopFailure`. If it waits for a person without one of them, its turn was broken off. Task and messages go in
-by `--input-file`, and as the answer to the hook after a tool.
+output (`--json-file`) has the lines of a batch run, except the end of a turn, which a hook reports: `Stop` or
+`StopFailure`. If Qwen Code waits for a person without one of them, its turn was broken off. The task and
+messages go in by `--input-file`. Messages also go in with the answer to the hook after a tool.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ _TOOLS = {
     "find": "glob",
     "ls": "glob",  # it declares no other tool that lists files
 }
-# It is no parent of agents, of timers, or of talks with other sessions.
+# It may not start agents or timers, or talk to other sessions.
 _NEVER = ("agent", "list_agents", "send_message", "cron_create", "loop_wakeup")
-_OF_PEOPLE = ("ask_user_question", "enter_plan_mode", "exit_plan_mode")  # tools that need one
+_OF_PEOPLE = ("ask_user_question", "enter_plan_mode", "exit_plan_mode")  # tools that need a person
 
 
 class Qwen(Agent):
@@ -86,11 +86,11 @@ class Qwen(Agent):
         return {"OPENAI_API_KEY": key}
 
     def environment(self, _agent_dir: str, _plan: Plan | None) -> Mapping[str, str]:
-        """Return what keeps its stderr to what matters."""
+        """Return the variable that keeps a needless warning off its stderr."""
         return {"QWEN_CODE_SUPPRESS_YOLO_WARNING": "1"}
 
     def prompted(self, path: str, _environment: Mapping[str, str]) -> Mapping[str, str]:
-        """Return the text as what says who it is, which is one sentence of its own prompt."""
+        """Return the variable of the file that replaces the sentence in its prompt that says who it is."""
         return {"QWEN_SYSTEM_IDENTITY_MD": path}
 
     def reader(self, plan: Plan, _run_dir: str) -> QwenReader:
@@ -98,7 +98,7 @@ class Qwen(Agent):
         return QwenReader(plan.baseline)
 
     def talker(self, plan: Plan, _run_dir: str) -> Talker:
-        """Return what talks to one child."""
+        """Return a talker for one child."""
         from tmuxagents.agents.qwen.reader import QwenTalker  # noqa: PLC0415  (a live child needs none)
 
         return QwenTalker(plan.baseline, asks_people=plan.permission == words.ASK)
@@ -152,7 +152,7 @@ class QwenLiveReader(HookedReader, QwenReader):
 
     def __init__(self, sent: Sent) -> None:
         super().__init__(sent)
-        self._said: list[tuple[int, str]] = []  # our prompts that it has not taken up
+        self._said: list[tuple[int, str]] = []  # our prompts that it has not started on
         self._open: dict[str, dict[str, Any]] = {}  # questions to a person
         self._is_denied = False  # by us, since the last prompt
 
@@ -161,7 +161,7 @@ class QwenLiveReader(HookedReader, QwenReader):
         return raw_json.word(raw.get("hook_event_name")) or super().kind(raw)
 
     def left(self, _exit_code: int | None) -> list[Event]:
-        """Return nothing: its lines have told all."""
+        """Return nothing: its lines have reported everything."""
         return []
 
     def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:  # noqa: C901, PLR0911  (a case for each kind)
@@ -179,7 +179,7 @@ class QwenLiveReader(HookedReader, QwenReader):
             case "control_request":
                 self._ask(raw_json.key(raw.get("request_id")), raw.get("request"))
                 return ACTIVE
-            case "control_response":  # what a person answered on the screen
+            case "control_response":  # a person has answered on the screen
                 return Reading(self._answered_there(raw_json.table(raw.get("response"))), active=True)
             case "bridge_answer":
                 return Reading(self._answered(raw), active=True)
@@ -197,7 +197,7 @@ class QwenLiveReader(HookedReader, QwenReader):
         return super().take(kind, raw, now)
 
     def _prompt_or_results(self, raw: dict[str, Any], now: float) -> Reading:
-        """Read a line of the user's side: a prompt, or what tools gave."""
+        """Read a line of the user's side: a prompt, or the results of tools."""
         blocks = raw_json.blocks(raw_json.table(raw.get("message")).get("content"))
         if not blocks or any(block.get("type") == "tool_result" for block in blocks):
             return super().take("user", raw, now)
@@ -215,11 +215,11 @@ class QwenLiveReader(HookedReader, QwenReader):
         if known is not None and isinstance(request, dict):
             raw_json.remember(self._open, known, request)
             ask = question(known, request)
-            # Its second output takes a yes or a no, and no words.
+            # Its input file takes only a yes or a no: any other question needs its own screen.
             self.asks.open[known] = ask if ask.kind == PERMISSION else Ask("", ask.kind, ask.text)
 
     def _answered(self, raw: dict[str, Any]) -> list[Event]:
-        """Report what our answer denies. Its turn ends with that, and by no person."""
+        """Report a call that our answer denies. That ends the turn, but no person has interrupted it."""
         ask = self.asks.answered(raw)
         request = self._open.pop(ask.id, None) if ask else None
         if ask is None or request is None or raw.get("answer") == ALLOW:
@@ -237,11 +237,11 @@ class QwenLiveReader(HookedReader, QwenReader):
         return self.deny(request.get("tool_use_id"), request.get("tool_name"), _NOT_ALLOWED)
 
     def _stop(self, kind: str, raw: dict[str, Any]) -> Reading:
-        """Report the end of a turn. If only its idleness tells, our denial or a person has broken it off."""
+        """Report the end of a turn. If only the idle notification shows it, a denial or a person ended it."""
         why = "stop"
         if kind == "StopFailure":
             why, said = "error", raw_json.text(raw.get("last_assistant_message")) or ""
-            if self._texts:  # it has said the error as if it were an answer
+            if self._texts:  # it has printed the error as if it were an answer
                 self._texts[-1] = self._texts[-1].removesuffix(said)
             self.error_message = raw_json.sentence(raw.get("error_details")) or said or None
         else:

@@ -1,12 +1,12 @@
 """Read the stream of Qwen Code, and talk to it. Pure.
 
-Its figures are those of the session, and hold calls in the background. At a limit of its own it exits with 53
-or 55 and writes no result. An answer that was cut at the model's output limit looks like a whole one.
+Its figures are those of the session, and include calls in the background. At a limit of its own it exits with
+53 or 55 and writes no result. An answer that was cut at the model's output limit looks like a whole one.
 
-Its stdin may stay open for prompts, interrupts and answers. It asks for whatever its approval mode does not
-allow by itself. Where no person is to be asked, the answer is no: that is the permission level. Prompts are
-read one after the other, each when the turn before it is over. It waits ten minutes for an answer at most,
-and then takes it as no; no line says so but the result of the tool.
+Its stdin may stay open for prompts, interrupts and answers. It asks about every call that its approval mode
+does not allow. If no person is to be asked, the permission level answers no. It reads one prompt after
+another, each when the turn before it is over. It waits ten minutes at most for an answer, and then takes it
+as no. Only the result of the tool shows that.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ class QwenReader(EnvelopeReader):
         self._calls_used = dict.fromkeys(_FIGURES, 0)  # without calls in the background
 
     def usage(self, raw: dict[str, Any]) -> list[Event]:
-        """Return what this turn used: the figures less those of the runs and turns before."""
+        """Return the usage of this turn: the session's figures less those of the runs and turns before."""
         told, before = figures_of(raw.get("usage")), self._before
         self._before = {key: max(told[key], before[key]) for key in _FIGURES}
         self._calls_used = dict.fromkeys(_FIGURES, 0)
         return usage_of({key: self._before[key] - before[key] for key in _FIGURES}, words.OF_SESSION)
 
     def left(self, exit_code: int | None) -> list[Event]:
-        """Return how a run ended that wrote no result: at a limit of its own, or not by itself."""
+        """Return the usage of a run without a result, and its end if that was a limit of its own."""
         if self.settled:
             return super().left(exit_code)
         self._texts.clear()  # the beginning of an answer
@@ -60,7 +60,7 @@ class QwenReader(EnvelopeReader):
         return told + self.finish("limit") if exit_code in _LIMITS else told
 
     def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:
-        """Read one line: also what a call of the model used, and another try."""
+        """Read one line: also the usage of a model call, and a retry."""
         if kind == "assistant":
             for key, figure in figures_of(raw_json.table(raw.get("message")).get("usage")).items():
                 self._calls_used[key] += figure
@@ -69,7 +69,7 @@ class QwenReader(EnvelopeReader):
         data = raw.get("data")
         if not isinstance(data, dict):
             return ACTIVE
-        if data.get("preserveText") is False:  # of an answer that was broken off nothing may be left
+        if data.get("preserveText") is False:  # the retry discards an answer that broke off
             self._texts.clear()
         told = events.retry(
             attempt=raw_json.whole(data.get("attempt")),
@@ -81,7 +81,7 @@ class QwenReader(EnvelopeReader):
 
 
 def figures_of(raw: Any) -> dict[str, int]:
-    """Return figures in our words: its input holds what was read from a cache."""
+    """Return usage figures under our names. Qwen Code's input includes what it read from a cache."""
     told = raw_json.table(raw)
     names = ("input_tokens", "cache_read_input_tokens", "output_tokens")
     both, cached, output = (raw_json.count(told.get(name)) for name in names)
@@ -90,12 +90,12 @@ def figures_of(raw: Any) -> dict[str, int]:
 
 # --- talking to it ---
 
-_LONGEST_MS = 600_000  # that it waits for an answer
+_LONGEST_MS = 600_000  # its longest wait for an answer
 _LEVEL = "the permission level"
 
 
 class QwenTalker(EnvelopeTalker, QwenReader):
-    """Reads and talks to one Qwen Code. `asks_people`: else the level says no to all that it asks."""
+    """Reads and talks to one Qwen Code. Without `asks_people`, the level answers no to every question."""
 
     def __init__(self, baseline: Mapping[str, Any] | None = None, *, asks_people: bool = False) -> None:
         super().__init__(baseline)
@@ -109,12 +109,12 @@ class QwenTalker(EnvelopeTalker, QwenReader):
         return not self._in_turn
 
     def begin(self, prompt: str) -> bytes:
-        """Return the greeting, without which it would ask nothing, and the prompt."""
+        """Return a greeting, without which it would ask no questions, and the prompt."""
         greeting = envelope.request("begin", subtype="initialize", timeout={"canUseTool": _LONGEST_MS})
         return greeting + self._say(prompt)
 
     def say(self, message: InboxMessage) -> bytes | None:
-        """Return the words of a message, or of an interrupt; None while a turn runs."""
+        """Return the line for a message or an interrupt; None for a message while a turn runs."""
         if message.kind == STOP:
             if not self._in_turn:
                 return b""
@@ -130,7 +130,7 @@ class QwenTalker(EnvelopeTalker, QwenReader):
         )
 
     def asked(self, known: str, request: dict[str, Any]) -> Reading:
-        """Take a question, or say no to it."""
+        """Take a question, or answer no to it."""
         if self._asks_people:
             return super().asked(known, request)
         return self.answered(known, request, envelope.DENY, _LEVEL)
@@ -144,7 +144,7 @@ class QwenTalker(EnvelopeTalker, QwenReader):
         return Reading(denied, active=True, reply=envelope.respond(known, told))
 
     def is_refused(self, _raw: dict[str, Any], call: Any) -> bool:
-        """Say whether a call ends with its question still open, and forget that."""
+        """Say whether a call ends with its question still open, and forget the question."""
         found = [known for known, (_, request) in self._asked.items() if request.get("tool_use_id") == call]
         for known in found:
             del self._asked[known]
@@ -157,6 +157,6 @@ class QwenTalker(EnvelopeTalker, QwenReader):
         return told
 
     def ending(self, raw: dict[str, Any]) -> str | None:
-        """Return how the turn ended: one that was interrupted ends as a failed one does."""
+        """Return how the turn ended. Qwen Code reports an interrupted turn as a failed one."""
         how = super().ending(raw)
         return "aborted" if how == "error" and self._is_interrupted else how
