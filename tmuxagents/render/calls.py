@@ -1,4 +1,4 @@
-"""What a call brought, in a few lines: the end of its output, the diff of an edit, the head of a new file.
+"""A call in a few lines: the end of its output, the diff of an edit, the head of a new file.
 
 Pure.
 """
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    Part = tuple[str, str]  # what a line is, its words
+    Part = tuple[str, str]  # kind of a line, its words
 
 OUTPUT, ADDED, REMOVED, SAME, GAP = "output", "added", "removed", "same", "gap"
 BETWEEN = "⋯"
 _LONGEST = 400  # characters of a line
 _READ_FROM = 64 * 1024  # characters of a text that are looked at
-_CELLS = 40_000  # of the table that compares two texts; larger ones are shown as they are
+_CELLS = 40_000  # of the table that compares two texts; for more, all old lines come before all new ones
 _MOST_LINES = 10**9
 _MOST_SIZE = 16 * 1024 * 1024
 _MOST_EDITS = 50
@@ -42,9 +42,9 @@ class Limits(Record):
     edited: int
     written: int
     answer: int  # characters of an answer
-    all: bool  # also what was read or listed, and not its size alone
-    blocks: int  # of a story that is kept
-    size: int  # characters of all of them
+    all: bool  # show the text that was read or listed, not only its size
+    blocks: int  # kept in a story
+    size: int  # characters of all kept blocks
 
 
 WINDOW = Limits(
@@ -63,7 +63,7 @@ WHOLE = Limits(
 
 
 def asked(tool: str, args: Any, limits: Limits) -> list[Part]:
-    """Return what a call is about to change: the diff of its edits, the head of what it writes."""
+    """Return the change that a call is about to make: the diff of its edits, or the head of its new file."""
     if not isinstance(args, dict):
         return []
     if tool == "write" and isinstance(content := args.get("content"), str):
@@ -78,7 +78,7 @@ def asked(tool: str, args: Any, limits: Limits) -> list[Part]:
 
 
 def about(tool: str, args: Any) -> str:
-    """Return what a call is about, where no phrase tells: the size of a change, or all arguments."""
+    """Return what the phrase of a call leaves out: the size of a change, or all arguments."""
     if not isinstance(args, dict) or not args:
         return ""
     if tool == "edit":
@@ -93,7 +93,7 @@ def about(tool: str, args: Any) -> str:
 
 
 def summary(tool: str, fields: Mapping[str, Any]) -> str:
-    """Return how much a call has read or listed; nothing for other calls."""
+    """Return how much a call has read or listed; an empty text for other calls."""
     counted, text = fields.get("summary"), fields.get("text")
     if isinstance(counted, str):
         return safe.line(counted)
@@ -107,7 +107,7 @@ def _amount(lines: int) -> str:
 
 
 def brought(fields: Mapping[str, Any], limits: Limits) -> tuple[list[Part], int | None]:
-    """Return the end of what a call said, and its exit code if it failed with one."""
+    """Return the end of a call's output, and its exit code if it failed with one."""
     failed = fields.get("isError") is True
     parts = _said(fields)
     code = _exit_code(parts[-1][1]) if failed and parts else None
@@ -119,7 +119,7 @@ def brought(fields: Mapping[str, Any], limits: Limits) -> tuple[list[Part], int 
 
 
 def _said(fields: Mapping[str, Any]) -> list[Part]:
-    """Return the lines of a result, as far as its event has them."""
+    """Return the lines of a result that its event holds."""
     text, tail, left_out = (fields.get(key) for key in ("text", "tail", "leftOut"))
     if not isinstance(text, str):
         return []
@@ -133,7 +133,7 @@ def _said(fields: Mapping[str, Any]) -> list[Part]:
 
 
 def _end(parts: Sequence[Part], most: int) -> list[Part]:
-    """Return the last lines that hold anything, below the count of those above."""
+    """Return the last lines that are not empty, below the number of lines above them."""
     count = sum(int(what) if what.isdecimal() else 1 for what, _ in parts)
     if len(parts) <= most:
         return [(GAP, counted(int(what))) if what.isdecimal() else (what, line) for what, line in parts]
@@ -160,7 +160,7 @@ def _exit_code(last: str) -> int | None:
 
 
 def _head(parts: list[Part], most: int, more: int) -> list[Part]:
-    """Return the first lines, above the count of the others; one more is as short as saying so."""
+    """Return the first lines, above the number of the others. A single further line is shown instead."""
     return (
         parts
         if len(parts) <= most + 1
@@ -192,7 +192,7 @@ def _near_changes(parts: Sequence[Part]) -> Iterator[Part]:
 
 
 def diff(before: Sequence[str], after: Sequence[str]) -> Iterator[Part]:
-    """Yield the lines of two texts: what was removed, added, and stayed."""
+    """Yield the lines of two texts: those that were removed, added, or stayed."""
     start = 0
     while start < min(len(before), len(after)) and before[start] == after[start]:
         start += 1
@@ -231,11 +231,11 @@ def _compared(old: Sequence[str], new: Sequence[str]) -> Iterator[Part]:
 
 
 def sign(what: str) -> str:
-    """Return the sign that a line of a diff begins with; nothing for other lines."""
+    """Return the sign at the beginning of a diff's line; an empty text for other lines."""
     return _SIGNS.get(what, "")
 
 
 def _lines(text: str) -> list[str]:
-    """Return the lines of a text, inert and of bounded length."""
+    """Return the lines of a text, without control sequences and of bounded length."""
     clean = safe.text(text[:_READ_FROM]).removesuffix("\n").expandtabs(_TAB)
     return [line[:_LONGEST].rstrip() for line in clean.split("\n")] if clean else []

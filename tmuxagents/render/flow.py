@@ -1,4 +1,4 @@
-"""Styled text and markdown in rows of a width: broken between words, never inside one that fits. Pure."""
+"""Styled text and markdown as rows of a given width: only a word wider than a row is broken. Pure."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def fitted(spans: Row, room: int) -> Row:
 
 
 def indented(rows: Iterable[Row], first: Row, rest: Row | None = None) -> list[Row]:
-    """Return rows behind an indent; `rest`: that of all rows but the first, if it is another."""
+    """Return rows behind an indent: `first` for the first row and, if given, `rest` for the others."""
     following = first if rest is None else rest
     found = [[*(following if number else first), *row] for number, row in enumerate(rows)]
     return [row if any(not text.isspace() for _, text in row) else [] for row in found]
@@ -86,7 +86,7 @@ def _broken(line: Row, room: int) -> list[Row]:
 
 
 def _words(line: Row) -> Iterator[tuple[Row, int]]:
-    """Yield words and the blanks between them. A word may have several styles; wide signs are words."""
+    """Yield words and the blanks between them. A word may have several styles. A wide letter is a word."""
     word: Row = []
     wide = 0
     for style, text in line:
@@ -105,7 +105,7 @@ def _words(line: Row) -> Iterator[tuple[Row, int]]:
 
 
 def _tokens(text: str) -> Iterator[str]:
-    """Yield the blanks, the words, and the wide signs of a text."""
+    """Yield the blanks, the words, and the wide letters of a text."""
     start = 0
     for end in range(1, len(text) + 1):
         if end == len(text) or text[end].isspace() != text[end - 1].isspace():
@@ -115,7 +115,7 @@ def _tokens(text: str) -> Iterator[str]:
 
 
 def _narrow_and_wide(token: str) -> Iterator[str]:
-    """Yield the parts of a word between which it may be broken: each wide sign is one."""
+    """Yield the parts between which a word may be broken: each wide letter is one part."""
     start = before = 0
     for end, wide in width.clusters(token):
         if wide > 1:
@@ -146,7 +146,7 @@ def _cut(word: Row, first: int, room: int) -> list[Row]:
 
 
 def _merged(row: Row) -> Row:
-    """Return a row whose neighbours of one style are one span, without blanks at its end."""
+    """Return a row with neighbours of the same style joined, and without blanks at its end."""
     found: Row = []
     for style, text in row:
         if found and found[-1][0] == style:
@@ -173,7 +173,7 @@ def markdown_rows(text: str, room: int) -> list[Row]:
 
 
 def markdown_spans(text: str, style: str = styles.PLAIN) -> Row:
-    """Return the inside of a line of markdown."""
+    """Return the spans of a line of markdown."""
     return [(styles.joined(style, piece.style), piece.text) for piece in inline.pieces(text)]
 
 
@@ -189,7 +189,7 @@ def _of_nodes(nodes: Sequence[Node], room: int, *, in_item: bool = False) -> lis
 
 
 def _is_tight(before: Node, node: Node, *, in_item: bool) -> bool:
-    """Say whether two nodes follow directly: items of one list, and a list below its item."""
+    """Say whether no empty row separates two nodes: items of one list, or a list below its item."""
     if node.kind != markdown.ITEM:
         return False
     return before.text[:1].isdigit() == node.text[:1].isdigit() if before.kind == markdown.ITEM else in_item
@@ -232,7 +232,7 @@ def _table(node: Node, room: int) -> list[Row]:
 
 
 def _shared(wanted: Sequence[int], room: int) -> list[int] | None:
-    """Return the widths of columns in the room there is, the widest cut first; None if it is too small."""
+    """Return column widths that fit, the widest columns cut first; None if the room is too small."""
     if sum(wanted) <= room:
         return list(wanted)
     if room < sum(min(_LEAST_CELL, wide) for wide in wanted):
@@ -264,7 +264,7 @@ def _aligned(cell: Row, wide: int, align: str) -> Row:
 
 
 def _records(head: Sequence[Row], body: Sequence[Sequence[Row]], room: int) -> list[Row]:
-    """Return a table without room for its columns: each row as lines of `name: value`."""
+    """Return the rows of a table that is too wide: each of its rows as lines of `name: value`."""
     found: list[Row] = []
     for row in body:
         if found:

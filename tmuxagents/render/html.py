@@ -1,7 +1,7 @@
-"""Runs as one page of HTML that needs nothing else: no script, no font, no picture, no request. Pure.
+"""Runs as one self-contained page of HTML: no script, no font, no picture, no request. Pure.
 
-Its own policy (`default-src 'none'`) keeps it so, whatever a child has said. What folds is `details`, which a
-browser opens when it finds a word inside.
+The page's policy (`default-src 'none'`) enforces that, whatever a child has written. Folded parts are
+`details` elements: a browser opens one when a search finds a word inside it.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class RunPage(NamedTuple):
 
 
 def page(runs: Sequence[RunPage], made: str) -> str:
-    """Return the page of some runs, with a table on top if they are several; `made` is its date."""
+    """Return the page of some runs, with a table on top if there are several; `made` is the page's date."""
     title = runs[0].name if len(runs) == 1 else f"{len(runs)} runs"
     head = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -112,7 +112,7 @@ def page(runs: Sequence[RunPage], made: str) -> str:
 
 
 def text(words: str) -> str:
-    """Return words that are only words in HTML."""
+    """Return words escaped for HTML."""
     return words.translate(_ESCAPED)
 
 

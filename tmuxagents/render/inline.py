@@ -1,7 +1,7 @@
-"""The inside of a line of markdown: emphasis, code and links, as pieces of one style each. Pure.
+"""Emphasis, code and links inside a line of markdown, as pieces of one style each. Pure.
 
-Written without `re`, which no wrapper has in memory. Each search for an end that fails is remembered, so that
-no text takes more than a few passes, whatever a child puts into it.
+This module does without `re`, which no wrapper loads. Each failed search for a closing mark is remembered, so
+every text takes only a few passes, whatever a child writes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DEEPEST = 4
 
 
 class Piece:
-    """A part of a text that looks one way; `target` is where it leads to, if it is a link."""
+    """A part of a text in one style; `target` is the address of a link."""
 
     __slots__ = ("style", "target", "text")
 
@@ -86,7 +86,7 @@ class _Inline:
             self._plain = []
 
     def _add(self, text: str, style: str, target: str = "") -> None:
-        """Add what is inside a pair of marks; the marks inside it count, too."""
+        """Add the text between a pair of marks, and read the marks inside it, too."""
         self._close()
         look = styles.joined(self._style, style)
         inner = (
@@ -97,14 +97,14 @@ class _Inline:
         self._found += inner
 
     def _run(self, sign: str) -> int:
-        """Return the number of equal signs from here on."""
+        """Return how often this sign is repeated from here on."""
         end = self._at
         while end < len(self._text) and self._text[end] == sign:
             end += 1
         return end - self._at
 
     def _find(self, what: str, start: int, key: tuple[str, int]) -> int:
-        """Find a text behind a place; -1 if it is missing, which is remembered."""
+        """Find a text behind a place; if it is missing, remember that and return -1."""
         if key in self._dead:
             return -1
         found = self._text.find(what, start)
@@ -112,7 +112,7 @@ class _Inline:
             self._dead.add(key)
         return found
 
-    # One method per sign. Each says whether it has read something.
+    # One method per sign. Each returns whether it has read something.
 
     def _escape(self) -> bool:
         if self._text[self._at + 1 : self._at + 2] not in tuple(_ESCAPED):
@@ -168,7 +168,7 @@ class _Inline:
         return True
 
     def _closing(self, sign: str, count: int, start: int) -> int:
-        """Find the end of an emphasis: as many signs, directly behind something."""
+        """Find the end of an emphasis: the same number of signs, directly behind a letter."""
         marks, key = sign * count, (sign, count)
         end = self._find(marks, start + 1, key)
         while end >= 0:
@@ -198,7 +198,7 @@ class _Inline:
             return False
         words, target = self._text[self._at + 1 : middle], self._text[middle + 2 : end]
         opened = words.rfind("[")
-        if opened >= 0 or "\n" in words:  # the link begins further on
+        if opened >= 0 or "\n" in words:  # the link begins further right
             return False
         address = target.strip().partition(" ")[0].strip("<>")
         self._add(words or address, styles.LINK, address)

@@ -1,6 +1,6 @@
 """Markdown as nodes: headings, paragraphs, lists, tables, code, quotes. Pure.
 
-As models write it, and forgiving: whatever is no mark is text, and a newline in a paragraph stays one.
+The parser accepts what models write: anything that is not a mark is text, and a newline in a paragraph stays.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BOXES = {"[ ] ": "☐ ", "[x] ": "☑ ", "[X] ": "☑ "}
 
 
 class Node:
-    """A part of a text. Which fields mean something depends on its kind."""
+    """A part of a text. Its kind decides which fields are used."""
 
     __slots__ = ("aligns", "cells", "kind", "level", "lines", "nodes", "text")
 
@@ -114,8 +114,8 @@ class _Parser:
         return node
 
     def _goes_on(self, line: str, indent: int) -> bool:
-        """Say whether a line belongs to an item that is so far to the right."""
-        if not line.strip():  # between two parts of it, if the second is further to the right than its marker
+        """Say whether a line belongs to the item with this indent."""
+        if not line.strip():  # it does if the next text is further right than the item's marker
             rest = (other for other in self._lines[self._at : self._at + 3] if other.strip())
             after = next(rest, "")
             return len(after) - len(after.lstrip()) > indent
@@ -151,13 +151,13 @@ class _Parser:
 
 
 def _unbroken(line: str) -> str:
-    """Return a line without the mark of a break: each line is one."""
+    """Return a line without the mark of a line break: every newline is a break anyway."""
     words = line.strip()
     return words[:-1] if words.endswith("\\") and not words.endswith("\\\\") else words
 
 
 def _begins(line: str) -> bool:
-    """Say whether a line begins something that is no paragraph."""
+    """Say whether a line begins anything but a paragraph."""
     words = line.strip()
     return bool(
         words.startswith((*_FENCES, ">")) or _heading(words) or _is_rule(words) or _marker(line) is not None
@@ -190,7 +190,7 @@ def _marker(line: str) -> str | None:
 
 
 def _cells(line: str) -> list[str]:
-    """Return the cells of a table's row. A bar in code, or behind a backslash, divides nothing."""
+    """Return the cells of a table's row. A bar in code, or behind a backslash, does not divide cells."""
     words = line.strip().removeprefix("|")
     cells, cell, in_code, at = [], "", False, 0
     while at < len(words):

@@ -1,7 +1,7 @@
-"""The story of a run as its directory tells it, also while it goes on. Joins.
+"""The story of a run, read from its directory, also while the run goes on. Joins.
 
 reading = StoryReader(run_dir, calls.WHOLE, home=os.path.expanduser("~"))
-reading.look()               # as often as one likes; `reading.story` then has what came since
+reading.look()               # as often as needed; `reading.story` then has the new blocks
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class StoryReader:
-    """Reads one run, and tells its story as far as it has come."""
+    """Reads one run and keeps its story up to date."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class StoryReader:
         self._is_closed = False
 
     def has_news(self) -> bool:
-        """Say, without reading, whether a look would tell anything new."""
+        """Say, without reading, whether a look would find anything new."""
         return not self._is_closed and self._follower.has_news()
 
     def look(self) -> RunView:

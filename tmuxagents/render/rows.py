@@ -1,6 +1,6 @@
 """Blocks as rows of a terminal: signs at the left edge, times at the right, text wrapped between words. Pure.
 
-`Painter` keeps a terminal that scrolls: finished blocks stay, and open calls are below them until they end.
+`Painter` fills a terminal that scrolls: finished blocks stay, and open calls are shown below until they end.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _TEXT = "  "
 _NARROW = 40  # columns; a narrower place shows no times
 _WORTH_SAYING_S = 0.1
 _TASK_ROWS = 4
-_LONG_ROWS = 2  # of a line of a call that failed
-_TIGHT = (story.CALL, story.NOTE)  # nothing between two of these, if the first has one row
+_LONG_ROWS = 2  # for one line of a failed call's output
+_TIGHT = (story.CALL, story.NOTE)  # no empty row between two of these, if the first has no parts
 
 
 def all_rows(blocks: Iterable[Block], width: int, before: Block | None = None) -> list[Row]:
@@ -64,7 +64,7 @@ def of(block: Block, width: int) -> list[Row]:
 
 
 def aside(words: str) -> Row:
-    """Return a remark of the rendering itself."""
+    """Return a row with a remark of the renderer itself."""
     return [(styles.DIM, f"{_TEXT}{words}")]
 
 
@@ -183,13 +183,13 @@ _AFRESH = "\x1b[H\x1b[2J\x1b[3J"  # an empty screen, and nothing above it
 
 
 class Painter:
-    """What a terminal has been given of one story, or of several, one after the other."""
+    """Paints one story, or several in turn, on a terminal, and remembers what is painted there."""
 
     __slots__ = ("_before", "_below", "_below_rows", "_colour", "_moves")
 
     def __init__(self, *, colour: bool, moves: bool = True) -> None:
         self._colour = colour
-        self._moves = moves  # the cursor may be moved: open calls can be painted over
+        self._moves = moves  # the cursor may be moved, so open calls can be painted over
         self._before: Block | None = None
         self._below = ""
         self._below_rows = 0
@@ -216,12 +216,12 @@ class Painter:
         return away + styles.format_rows(found, colour=self._colour) + below
 
     def paint_afresh(self, blocks: Sequence[Block], open_calls: Sequence[Block], *, width: int) -> str:
-        """Return what shows all of a story on an empty terminal."""
+        """Return the text that clears the terminal and shows a whole story."""
         self._before, self._below, self._below_rows = None, "", 0
         return _AFRESH + self.paint(blocks, open_calls, width=width)
 
     def _rows_below(self, open_calls: Sequence[Block], width: int) -> list[Row]:
-        """Return a row for each of the oldest open calls, and how many there are besides."""
+        """Return a row for each of the oldest open calls, and the number of the others."""
         if not open_calls:
             return []
         found: list[Row] = [[]] if is_apart(self._before, open_calls[0]) else []

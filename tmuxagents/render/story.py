@@ -1,4 +1,4 @@
-"""What a run says and does, as blocks: one for each call, answer, thought and message, and its end. Pure.
+"""The story of a run as blocks: one for each call, answer, thought and message, and one for its end. Pure.
 
 The one model behind the child's window, `transcript`, `top`, `export` and `replay`:
 
@@ -13,7 +13,7 @@ The one model behind the child's window, `transcript`, `top`, `export` and `repl
             ...
 
 A block in `blocks` never changes, so its rows can be kept as long as the width is the same. A call is in
-`open` while it runs, and is put at the end of `blocks` once it has ended. `rows.all_rows` gives the rows of
+`open` while it runs; when it ends, it moves to the end of `blocks`. `rows.all_rows` returns the rows of
 several blocks, with an empty row where one belongs. `reading.StoryReader` does all that for a run directory.
 """
 
@@ -49,7 +49,7 @@ _SENT = {"human_input": "Typed", "message_sent": "Sent"}
 
 
 class Block:
-    """One thing to be seen. Which fields mean something depends on its kind."""
+    """One thing that is shown. Its kind decides which fields are used."""
 
     __slots__ = ("aside", "at", "code", "kind", "lasted", "parts", "since", "stamp", "state", "tool", "words")
 
@@ -57,10 +57,10 @@ class Block:
         self.kind = kind
         self.words = words
         self.at = at  # when it happened
-        self.since = 0.0  # that, counted from the start of the run
-        self.stamp = ""  # that, as a person's clock shows it, if it is asked for
+        self.since = 0.0  # `at`, counted from the start of the run
+        self.stamp = ""  # `at`, as a person's clock shows it, if wanted
         self.state = state
-        self.tool = ""  # of a call; how a message came; why a run ended
+        self.tool = ""  # the tool of a call; how a message came; why a run ended
         self.aside = ""  # a few words beside the phrase of a call; the message of a run that failed
         self.lasted: float | None = None  # of a call, in seconds
         self.code: int | None = None  # the exit code of a call that failed
@@ -68,24 +68,24 @@ class Block:
 
     @property
     def size(self) -> int:
-        """Return about how many characters it holds."""
+        """Return roughly how many characters it holds."""
         return len(self.words) + sum(len(words) for _, words in self.parts)
 
 
 class Story:
-    """The blocks of one run, made of its events one after another."""
+    """The blocks of one run, made from its events one after another."""
 
     __slots__ = ("_began", "_called", "_limits", "_open", "_size", "_stamp", "blocks", "forgotten")
 
     def __init__(self, limits: Limits = calls.WINDOW, stamp: Callable[[float], str] | None = None) -> None:
         self.blocks: list[Block] = []
-        self.forgotten = 0  # the number of older blocks of a very long run, which are gone
+        self.forgotten = 0  # the number of older blocks that were dropped from a very long story
         self._limits = limits
-        self._stamp = stamp  # a moment as a person's clock shows it
+        self._stamp = stamp  # formats a time as a person's clock shows it
         self._size = 0
         self._open = OpenCalls()
         self._began: float | None = None
-        self._called = ""  # what the run is called on a command line
+        self._called = ""  # the run's name for a command line
 
     @property
     def open(self) -> list[Block]:
@@ -93,7 +93,7 @@ class Story:
         return [block for _, _, block in self._open.all]
 
     def head(self, plan: Plan, home: str = "") -> None:
-        """Begin with what the run is: its name, agent and model, directory and task."""
+        """Begin with the head: the run's name, agent and model, directory and task."""
         block = Block(HEAD, safe.text(plan.task[:_SENT_LENGTH]).strip())
         cwd = safe.line(plan.cwd)
         if home and (cwd + "/").startswith(home.rstrip("/") + "/"):
@@ -105,7 +105,7 @@ class Story:
         self._add(block)
 
     def take(self, event: Event) -> None:
-        """Take in what an event tells."""
+        """Add an event to the story."""
         if self._began is None and event.at:
             self._began = event.at
         take = self._TAKES.get(event.type)
@@ -113,13 +113,13 @@ class Story:
             take(self, event)
 
     def note(self, words: str, at: float = 0.0) -> None:
-        """Add a remark that is no event."""
+        """Add a remark."""
         clean = safe.text(words[:_NOTE_LENGTH]).rstrip()
         if clean:
             self._add(Block(NOTE, clean, at=at))
 
     def close(self, verdict: Verdict, seconds: float, state: RunState | None = None) -> None:
-        """End with how the run ended, after how long, and what it used."""
+        """Add the end: how the run ended, after how long, and what it used."""
         for block in self.open:
             self._open.answered(None, block.tool)
             block.state = BAD
@@ -222,7 +222,7 @@ class Story:
     def _denied(self, event: Event) -> None:
         tool, call = safe.line(_str(event.fields.get("toolName"))), narration.named_call(event.fields)
         found = None if call is None else self._open.answered(call, tool)
-        if found is not None:  # it is over, and gets no result
+        if found is not None:  # the call is over, and gets no result
             block: Block = found[1]
             block.at, block.state = event.at, BAD
             self._add(block)

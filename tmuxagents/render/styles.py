@@ -1,8 +1,8 @@
-"""How the parts of a rendering look, in words that style sheets share, and as bytes for a terminal. Pure.
+"""The styles of a rendering: words that `rich` and `textual` understand, and bytes for a terminal. Pure.
 
-A style is a text of words such as `bold cyan`: an attribute or one of the 16 colours that a terminal's theme
-chooses, so that it reads well on dark and light ground. Never white, black or yellow: one ground hides each.
-`rich` and `textual` understand the same words.
+A style is a text such as `bold cyan`. Each word is an attribute or one of the 16 colours of the terminal's
+theme, so it reads well on dark and light backgrounds. White, black and yellow are never used: each is
+unreadable on a light or a dark background.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _begun = {PLAIN: ""}  # style -> the sequence that begins it
 
 
 def is_coloured(environment: Mapping[str, str]) -> bool:
-    """Say whether a terminal is to be given colours: not with NO_COLOR, nor a dumb one."""
+    """Say whether a terminal gets colours: not if NO_COLOR is set, and not if the terminal is dumb."""
     return not environment.get("NO_COLOR") and environment.get("TERM", "") not in ("", "dumb")
 
 

@@ -1,4 +1,4 @@
-"""What a key of `top` does: to the screen, or to the chosen run by the verbs of the command itself. Joins."""
+"""The actions of `top`'s keys: on the screen, or on the chosen run, mostly by the command's verbs. Joins."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _diff(app: TopApp) -> None:
 
 
 def _ended(app: TopApp) -> None:
-    """Show what ended long ago, or hide it."""
+    """Show runs that ended long ago, or hide them."""
     app.view.ended = not app.view.ended
     app.look_only()
 
@@ -112,7 +112,7 @@ def _attach(app: TopApp, entry: Entry) -> None:
     with app.suspend():
         problem = foreground.lend([*_SELF, "attach", entry.run_id])
     app.say(problem or "")
-    # A popup has no pane to come back to: the run is shown behind it.
+    # A popup has no pane to return to. The run is shown behind it, so `top` leaves.
     if problem is None and "TMUX" in os.environ and "TMUX_PANE" not in os.environ:
         app.exit(0)
 
@@ -178,7 +178,7 @@ def _output(app: TopApp, entry: Entry) -> None:
     less = process.find_program("less", os.environ.get("PATH", ""))
     argv = rules.pager(os.environ, has_less=less is not None)
     if argv is not None and argv[0] == "less":
-        argv = [*argv, "-+F", "-+X"]  # else a short answer would be gone before anybody has read it
+        argv = [*argv, "-+F", "-+X"]  # else a short answer would disappear before a person can read it
     with app.suspend():
         if argv is None or not foreground.page(argv, [body]):
             os.write(1, body + b"\nEnter goes back.")
@@ -202,7 +202,7 @@ _OF_RUN = {
 
 
 def act(app: TopApp, action: str) -> None:
-    """Do what a key asks for: something to the screen, or about the chosen run."""
+    """Carry out an action, on the screen or on the chosen run."""
     if action in _OF_SCREEN:
         _OF_SCREEN[action](app)
     elif app.view.entry is not None:
@@ -210,7 +210,7 @@ def act(app: TopApp, action: str) -> None:
 
 
 def _beside(app: TopApp, arguments: Sequence[str], text: str, done: str) -> None:
-    """Let the command do something while the screen goes on; say how that went."""
+    """Run the command beside the screen, and show a message when it is done."""
 
     def work() -> None:
         problem = foreground.aside([*_SELF, *arguments], text.encode("utf-8", "replace"))
@@ -253,7 +253,7 @@ class HelpBox(ModalScreen[None]):
 
 
 class ColumnsBox(ModalScreen[None]):
-    """Which columns the table has."""
+    """The choice of the table's columns."""
 
     AUTO_FOCUS = "OptionList"
 
@@ -280,7 +280,7 @@ class ColumnsBox(ModalScreen[None]):
 
 
 class ActionsBox(ModalScreen[str]):
-    """All actions; what is typed leaves those that fit."""
+    """All actions, or those that fit the typed words."""
 
     BINDINGS: ClassVar = [
         Binding("escape", "dismiss", show=False),
@@ -308,7 +308,7 @@ class ActionsBox(ModalScreen[str]):
         options.highlighted = 0 if options.option_count else None
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Leave the actions that fit."""
+        """Show the actions that fit."""
         self._fill(event.value)
 
     def on_input_submitted(self) -> None:

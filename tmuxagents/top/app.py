@@ -1,4 +1,4 @@
-"""The screen of `top`: keys and mouse go to the view, its lines to the terminal. Joins."""
+"""The screen of `top`: passes keys and mouse to the view, and the view's lines to the terminal. Joins."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class TopApp(App[int]):
     """The whole screen.
 
-    `act` carries out what a key asks for; `keep` hears which runs are active, the oldest first.
+    `act` carries out the action of a key. `keep` gets the ids of the active runs, the oldest first.
     """
 
     CSS = panes.CSS
@@ -72,14 +72,14 @@ class TopApp(App[int]):
         self.look_only()
 
     def show(self) -> int:
-        """Show it until the person leaves; return the exit code. What went wrong is raised afterwards."""
+        """Show it until the person leaves; return the exit code. An error is raised after it has closed."""
         self.run()
         if self._exception is not None:
             raise self._exception
         return self.return_value or 0
 
     def _fatal_error(self) -> None:
-        """Close after an error, without textual's traceback: that prints variables."""
+        """Close after an error, without textual's traceback, which prints variables."""
         self._close_messages_no_wait()
 
     # --- drawn --------------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ class TopApp(App[int]):
         yield Input(disabled=True, compact=True)
 
     def on_mount(self) -> None:
-        """Look again and again, and leave the terminal as it was whatever ends us."""
+        """Start the rounds, and leave the terminal as it was if a signal ends us."""
         for number in _ENDING:
             asyncio.get_running_loop().add_signal_handler(number, self.exit, 128 + number)
         self.set_timer(_ROUND_S, self._round)
@@ -110,11 +110,11 @@ class TopApp(App[int]):
         runs.width, runs.height = (areas.table, "1fr") if areas.is_wide else ("1fr", areas.table)
 
     def on_sized(self) -> None:
-        """Draw a widget of another size."""
+        """Draw again after a widget has changed its size."""
         self.draw()
 
     def draw(self, *, is_new: bool = False) -> None:
-        """Show what the view says now; the widgets draw what differs. `is_new`: the detail begins again."""
+        """Show the view as it is now, by the lines that differ. `is_new`: the detail begins again."""
         if not self.screen_stack:
             return  # it is closing
         shown, now, main = self.view, self._clock(), self.screen_stack[0]
@@ -144,7 +144,7 @@ class TopApp(App[int]):
     # --- round after round --------------------------------------------------------------------------------
 
     def look_only(self) -> None:
-        """Look, and draw nothing yet."""
+        """Read the runs, without drawing them yet."""
         board = self.runs.look(everywhere=self.view.everywhere, ended=self.view.ended)
         self.view.take(board)
         for warning in board.warnings[:1]:
@@ -153,7 +153,7 @@ class TopApp(App[int]):
             self._keep(self.runs.live)
 
     def look(self) -> None:
-        """Look now."""
+        """Read the runs and draw them now."""
         self.look_only()
         self.draw()
 
@@ -164,11 +164,11 @@ class TopApp(App[int]):
     # --- talk ---------------------------------------------------------------------------------------------
 
     def say(self, text: str) -> None:
-        """Tell something at the bottom for a while."""
+        """Show a message at the bottom for a while."""
         self._said, self._said_until = text.partition("\n")[0], time.monotonic() + _SAID_S
 
     def tell(self, text: str) -> None:
-        """Tell something from another thread, if the screen is still there."""
+        """Show a message from another thread, if the screen is still there."""
         with contextlib.suppress(RuntimeError):
             self.call_from_thread(self._told, text)
 
@@ -204,7 +204,7 @@ class TopApp(App[int]):
         self.draw(is_new=True)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Search the table while it is typed."""
+        """Search the table while the person types."""
         if self._typed == self.view.filter:
             self.view.filter(event.value)
             self.draw()
@@ -212,7 +212,7 @@ class TopApp(App[int]):
     # --- keys and mouse -----------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave the keys to a question, a line that is typed, or a box."""
+        """Leave the keys to a question, an input line, or a box."""
         if action == "do" and (self._asked or self._typed or len(self.screen_stack) > 1):
             return False
         return super().check_action(action, parameters)
@@ -249,7 +249,7 @@ class TopApp(App[int]):
             self.draw()
 
     def action_do(self, action: str) -> None:
-        """Do what a key says."""
+        """Carry out the action of a key."""
         if action in keys.MOVES:
             if self.in_detail:
                 self.query_one(Detail).go(action)

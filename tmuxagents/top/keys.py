@@ -1,4 +1,4 @@
-"""The keys of `top`: what each does, its place in the help, and which ones the last line names. Pure."""
+"""The keys of `top`: their actions, the help, and the hints in the last line. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UP, DOWN, PAGE_UP, PAGE_DOWN, FIRST, LAST = "up", "down", "page_up", "page_down"
 
 
 class Key(NamedTuple):
-    """What keys do: their names as textual has them, as people read them, and the action."""
+    """Keys of one action: their names in textual, their names for people, the action, and its help."""
 
     names: tuple[str, ...]
     shown: str
@@ -103,7 +103,7 @@ def page() -> list[Spans]:
 
 
 def actions(text: str) -> list[tuple[str, str, str]]:
-    """Return what fits a text, as (keys, action, what it does); everything but moving fits none."""
+    """Return the actions that fit a text, as (keys, action, help), except moves. All fit an empty text."""
     words = text.lower().split()
     found = (
         key for group in list(GROUPS.values())[:2] for key in group if key.shown and key.action != PALETTE

@@ -1,4 +1,4 @@
-"""The widgets of `top`: lines, the table, the detail. They draw visible lines only. Touches: textual."""
+"""The widgets of `top`: lines, the table, the detail. They draw only visible lines. Touches: textual."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def chosen(spans: Spans, width: int, *, has_colours: bool) -> Strip:
 
 
 class StillLines(Widget):
-    """A few lines that stand still."""
+    """A few lines that do not scroll."""
 
     def __init__(self, *, name: str | None = None, filler: str = "") -> None:
         super().__init__(name=name, id=name)
         self._lines: Sequence[Spans] = ()
-        self._filler = filler  # what every line consists of
+        self._filler = filler  # every line repeats this, if given
 
     def show(self, line: Spans) -> None:
         """Show another line."""
@@ -60,11 +60,11 @@ class StillLines(Widget):
 
 
 class Sized(Message):
-    """A widget has another size: its lines are to be made again."""
+    """A widget has a new size, so its lines must be made again."""
 
 
 class RunTable(ScrollView):
-    """The table of runs, its titles on top."""
+    """The table of runs, with its titles on top."""
 
     class Chosen(Message):
         """A person has clicked on a line."""
@@ -131,7 +131,7 @@ class RunTable(ScrollView):
         return strip(spans, self.size.width)
 
     def on_resize(self) -> None:
-        """Ask for lines of another width."""
+        """Request lines of the new width."""
         self.post_message(Sized())
 
     def on_click(self, event: events.Click) -> None:
@@ -145,15 +145,15 @@ class RunTable(ScrollView):
 
 
 class Detail(ScrollView):
-    """What the chosen run has said and done. At its end it follows what comes."""
+    """The transcript of the chosen run. While the end is shown, new rows are followed."""
 
     def __init__(self) -> None:
         super().__init__(id="detail")
         self.can_focus = False
         self._rows: Sequence[Spans] = ()
         self._search = ""
-        self._follows = True  # its end is shown, and is to be shown when more comes
-        self.found: list[int] = []  # rows that hold what is searched
+        self._follows = True  # the end is shown, and stays in view when rows come
+        self.found: list[int] = []  # numbers of the rows that hold the searched text
 
     @property
     def room(self) -> int:
@@ -161,7 +161,7 @@ class Detail(ScrollView):
         return max(1, self.size.width - 2)  # a scroll bar may come, and a gap before it
 
     def show(self, lines: Sequence[Spans], search: str, *, is_new: bool) -> None:
-        """Show these rows. `is_new`: they are of another run, and followed from their end."""
+        """Show these rows. `is_new`: go to their end, and follow new ones."""
         follows = is_new or self._follows
         self._rows, self._search = lines, search
         self.found = rows.found_in(lines, search)
@@ -173,23 +173,23 @@ class Detail(ScrollView):
         self.call_after_refresh(self._place_bar)
 
     def _place_bar(self) -> None:
-        """Put the scroll bar where the rows are: it did not hear of a scroll before it was there."""
+        """Move the scroll bar to the shown rows: it missed every scroll from before it was there."""
         if self.show_vertical_scrollbar:
             self.vertical_scrollbar.position = self.scroll_y
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Follow from the end on, and from nowhere else."""
+        """Follow new rows only while the end is shown."""
         super().watch_scroll_y(old_value, new_value)
         self._follows = new_value >= self.max_scroll_y
 
     def on_resize(self) -> None:
-        """Ask for rows of another width, and stay at the end."""
+        """Request rows of the new width, and stay at the end."""
         if self._follows:
             self.scroll_to(y=self.max_scroll_y, animate=False, force=True)
         self.post_message(Sized())
 
     def go(self, move: str) -> None:
-        """Scroll as a key says."""
+        """Scroll by the move of a key."""
         page = max(1, self.size.height - 1)
         steps = {keys.UP: -1, keys.DOWN: 1, keys.PAGE_UP: -page, keys.PAGE_DOWN: page}
         end = 0 if move == keys.FIRST else self.max_scroll_y
@@ -198,7 +198,7 @@ class Detail(ScrollView):
         )
 
     def find(self, *, steps: int) -> None:
-        """Scroll to the next row that holds what is searched, or to the one before."""
+        """Scroll to the next row that holds the searched text, or to the previous one."""
         at = self.scroll_offset.y
         ahead = (
             [row for row in self.found if row > at] if steps > 0 else [row for row in self.found if row < at]

@@ -1,4 +1,4 @@
-"""One run as a row of `top`: its cells, what it is sorted and searched by, and how each part looks. Pure."""
+"""One run as a row of `top`: its cells, their styles, and the values to search and sort by. Pure."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ PLAIN, STRONG, ASIDE, ACCENT = "", "bold", "dim", "bold cyan"
 GOOD, BUSY, BAD, CALLS = "green", "cyan", "red", "bold magenta"
 FOUND = "reverse"
 
-TROUBLE = (records.FAILED,)  # states whose cause stands out
-_BEGINNING = 400  # characters of an answer that its first line is looked for in
-QUIET_S = 10.0  # a run that was silent for longer says so
+TROUBLE = (records.FAILED,)  # states whose cause has a colour
+_BEGINNING = 400  # characters of an answer that are searched for its first line
+QUIET_S = 10.0  # the row of a run that is silent for longer shows that
 # In the order by which runs are sorted.
 _STYLES = {
     states.WAITING: CALLS,
@@ -85,7 +85,7 @@ class Entry:
         return max(0.0, now - created) if isinstance(created, (int, float)) else 0.0
 
     def order(self) -> tuple[bool, float]:
-        """Return its place where nothing else is asked for: active runs first, then the newest."""
+        """Return its place in the usual order: active runs first, then the newest ones."""
         at = self.run["endedAt"] if self.ended else self.run["createdAt"]
         return self.ended, -(at if isinstance(at, (int, float)) else 0.0)
 
@@ -94,12 +94,12 @@ class Entry:
 
 
 def activity(entry: Entry, now: float) -> str:
-    """Return what a run does now; of one that has ended, why it failed or how its answer begins."""
+    """Return the activity of a run or, if it has ended, why it failed or how its answer begins."""
     run = entry.run
     if entry.ended:
         good = entry.state == records.COMPLETED
         said = _first_line(run["output"]) if good else cause.sentence(run["errorMessage"] or "")
-        if good and run.get("denied"):  # it does not read as plain success
+        if good and run.get("denied"):  # else the row would read as a plain success
             said = ": ".join(filter(None, (words.denied(run["denied"]), said)))
         return said or ("" if good else safe.line(str(run["reason"] or "")))
     where = f"on {safe.line(entry.host)}" if entry.host is not None else ""
@@ -113,19 +113,19 @@ def activity(entry: Entry, now: float) -> str:
 
 
 def _first_line(answer: str | None) -> str:
-    """Return the first line of an answer, without its marks."""
+    """Return the first line of an answer, without the marks of markdown."""
     drawn = flow.markdown_rows(safe.text((answer or "")[:_BEGINNING]), _BEGINNING)
     lines = ("".join(text for _, text in row).strip() for row in drawn)
     return next((line for line in lines if line), "")
 
 
 def amount(entry: Entry) -> str:
-    """Return what a run has cost so far; nothing for nothing."""
+    """Return the cost of a run so far; an empty text for none."""
     return figures.money(entry.run["usage"]["cost"])
 
 
 def tokens(entry: Entry) -> str:
-    """Return how many tokens a run has used; nothing for none."""
+    """Return how many tokens a run has used; an empty text for none."""
     total = entry.run["usage"]["totalTokens"]
     return figures.count(total) if total else ""
 
@@ -178,7 +178,7 @@ def marked(line: Spans, search: str) -> Spans:
     whole, wanted = "".join(text for _, text in line), search.lower()
     low = whole.lower()
     places: list[tuple[int, int]] = []
-    at = low.find(wanted) if wanted and len(low) == len(whole) else -1  # a few letters have longer small ones
+    at = low.find(wanted) if wanted and len(low) == len(whole) else -1  # lower case can be longer
     while at >= 0:
         places.append((at, at + len(wanted)))
         at = low.find(wanted, at + len(wanted))

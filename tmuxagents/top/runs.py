@@ -1,6 +1,6 @@
-"""Gather what `top` shows, round after round: the runs, and the transcript of one. Joins.
+"""Gather the data of `top` in each round: the runs, and the transcript of the chosen one. Joins.
 
-After the first look, only what has changed is read.
+Each look after the first reads only changes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MOST = 1000  # runs of a table; `poll -a` lists all
 
 
 class TopRuns:
-    """The runs that a caller watches, and how much of them is known."""
+    """The runs that a caller watches, as far as they are known."""
 
     def __init__(self, caller: Caller) -> None:
         self.caller = caller
@@ -46,7 +46,7 @@ class TopRuns:
             watcher_lock.ensure(caller.home)
 
     def look(self, *, everywhere: bool, ended: bool) -> Board:
-        """Look once. `ended`: also at what ended long ago; `everywhere`: at all projects."""
+        """Read the runs. `ended` adds those that ended long ago; `everywhere` adds those of all projects."""
         if self._asked != (everywhere, ended):
             self._asked, self._cursor = (everywhere, ended), None
         found, warnings = lookup.with_registry(self.caller, self._ask)
@@ -104,7 +104,7 @@ _LIMITS = calls.Limits(
 
 
 class Transcript:
-    """One run that a person looks at."""
+    """The transcript of one run that a person looks at."""
 
     def __init__(self, runs: str, run_id: str) -> None:
         self.run_id = run_id
@@ -112,11 +112,11 @@ class Transcript:
         self._reader: StoryReader | None = None
         self._folder = f"{runs}/{run_id}"
         self._done: list[Spans] = []  # the rows of the blocks that will not change
-        self._drawn = 0  # how many blocks these are
+        self._drawn = 0  # the number of those blocks
         self._shape: tuple[int, bool, int] | None = None
 
     def look(self, width: int, *, only_edits: bool) -> bool:
-        """Read on; say whether there is anything new to draw. Without its files, a run has no transcript."""
+        """Read on; say whether there is anything new to draw. A run without files has no transcript."""
         is_news = True
         try:
             if self._reader is None:
@@ -143,7 +143,7 @@ class Transcript:
 
 
 def _rows(blocks: Sequence[Block], width: int, before: Block | None, *, only_edits: bool) -> list[Spans]:
-    """Return the rows of blocks that come behind another one."""
+    """Return the rows of blocks; `before` is the block above them."""
     if only_edits:
         return [row for block in blocks if _is_edit(block) for row in (*rows.of(block, width), [])]
     found = rows.all_rows(blocks, width, before)

@@ -1,6 +1,6 @@
-"""The table of `top`: the columns that there is room for, the order of the runs, and each line of it. Pure.
+"""The table of `top`: the columns that fit, the order of the runs, and the lines. Pure.
 
-Widths come from all runs; cells are made for the lines that are drawn, and for no others.
+The widths depend on all runs. The cells of a line are made only when it is drawn.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Column(NamedTuple):
-    """One column: its title, its width, what it shows of a run, and by what it sorts."""
+    """One column: its title and width, the cell it shows for a run, and the value it sorts by."""
 
     title: str
     width: int
@@ -62,19 +62,19 @@ _MAY_BE_EMPTY = (COST, TOKENS, PRESET)
 _GAP = 2
 _LEFT = 3  # a margin, and a glyph
 _LEAST_NAME, _WIDEST_NAME = 8, 28
-_LEAST_ACTIVITY = 20  # no column comes that would leave less
+_LEAST_ACTIVITY = 20  # a column that would leave less is not shown
 _NOTHING = "·"
 _ARROWS = "▾▴"
 
 
 class SortOrder(NamedTuple):
-    """What the runs are sorted by; by nothing, active runs come first, and then the newest."""
+    """The order of the runs: by a column or, without one, active runs first and then the newest."""
 
     column: str | None = None
     is_reversed: bool = False
 
     def of(self, entries: Iterable[Entry], now: float) -> list[Entry]:
-        """Return runs in this order; equal ones keep the usual one."""
+        """Return runs in this order; equal runs keep the usual order."""
         found = sorted(entries, key=rows.Entry.order)
         if self.column is not None:
             column = _column(self.column)
@@ -82,7 +82,7 @@ class SortOrder(NamedTuple):
         return found[::-1] if self.is_reversed else found
 
     def by(self, name: str) -> SortOrder:
-        """Return the order by a column; by the same once more it is reversed, then the usual one."""
+        """Return the order after a choice: a column; the same one reversed; then the usual order."""
         if self.column != name:
             return SortOrder(name)
         return SortOrder() if self.is_reversed else SortOrder(name, is_reversed=True)
@@ -93,7 +93,7 @@ def _column(name: str) -> Column:
 
 
 class Table:
-    """The lines of these runs for a width."""
+    """The table of some runs, for one width."""
 
     def __init__(
         self, entries: Sequence[Entry], width: int, *, wanted: Sequence[str], order: SortOrder | None = None
@@ -106,7 +106,7 @@ class Table:
         self.shown = self._chosen(wanted)
 
     def _chosen(self, wanted: Sequence[str]) -> list[str]:
-        """Return the columns that have something to show, as many as there is room for."""
+        """Return the columns that have something to show, as many as fit."""
         room = self.width - _LEFT - self._name - _GAP - _LEAST_ACTIVITY
         there: list[str] = []
         for name in _FIRST_TO_STAY:
@@ -135,7 +135,7 @@ class Table:
         return None
 
     def head(self) -> Spans:
-        """Return the titles; the one that the runs are sorted by has an arrow."""
+        """Return the titles; the sorted column has an arrow."""
         spans: Spans = [(ASIDE, " " * _LEFT)]
         for name, width in self._widths():
             title = "ACTIVITY" if name == ACTIVITY else _column(name).title

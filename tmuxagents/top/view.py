@@ -1,4 +1,4 @@
-"""What a person has chosen, searched and sorted in `top`, and the lines around the table. Pure."""
+"""The choice, the searches and the order of a person in `top`, and the lines around the table. Pure."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from tmuxagents.top.rows import Entry, Spans
 
 HERE, ALL = "bg here", "bg all"
-RECENT_S = 3600.0  # a run that ended is shown for so long
+RECENT_S = 3600.0  # an ended run is shown for this long
 _SIDE_BY_SIDE = 110  # columns that table and detail need beside each other
 _MOST_OF_TABLE = 96
 _LEAST_ROWS = 3
 
 
 class Board(NamedTuple):
-    """What is known of the runs at one moment."""
+    """The runs and their counts at one moment."""
 
     entries: Sequence[Entry]
     counts: Mapping[str, int]
@@ -40,7 +40,7 @@ class Board(NamedTuple):
 class TopView:
     """The table as a person has arranged it.
 
-    `ended`: with what ended long ago; `everywhere`: of all projects.
+    `ended`: with runs that ended long ago; `everywhere`: with the runs of all projects.
     """
 
     def __init__(self, *, ended: bool = False, everywhere: bool = False) -> None:
@@ -53,7 +53,7 @@ class TopView:
         self.chosen: str | None = None
         self.board: Board | None = None
         self.entries: Sequence[Entry] = ()
-        self.at = 0  # where the chosen run was in the list
+        self.at = 0  # the chosen run's last place in the list
 
     # --- what is shown ------------------------------------------------------------------------------------
 
@@ -86,7 +86,7 @@ class TopView:
         self.chosen = self.entries[self.at].run_id if self.entries else None
 
     def go(self, move: str, page: int) -> None:
-        """Choose another run, as a key says."""
+        """Choose another run by the move of a key."""
         steps = {keys.UP: -1, keys.DOWN: 1, keys.PAGE_UP: -page, keys.PAGE_DOWN: page}
         end = 0 if move == keys.FIRST else len(self.entries) - 1
         self.choose(self.at + steps[move] if move in steps else end)
@@ -101,7 +101,7 @@ class TopView:
         self.sought = text.strip()
 
     def sort(self, name: str) -> None:
-        """Sort by a column; by the same once more, the other way round."""
+        """Sort by a column; the same one again reverses the order, then restores the usual one."""
         self.order = self.order.by(name)
         self.arrange()
 
@@ -126,7 +126,7 @@ class TopView:
     # --- the lines around it ------------------------------------------------------------------------------
 
     def head(self, width: int, clock: str) -> Spans:
-        """Return the line at the top: counts, what is searched, project, what it cost, and the time."""
+        """Return the line at the top: counts, the search, the project, the usage, and the time."""
         board = self.board
         if board is None:
             return []
@@ -151,7 +151,7 @@ class TopView:
         return rows.cut([*left, (PLAIN, " " * max(0, blanks)), *spaced], width)
 
     def title(self, width: int, now: float, *, in_detail: bool, is_rule: bool) -> Spans:
-        """Return the line above the detail. `is_rule`: it also parts the detail from the table above."""
+        """Return the line above the detail. `is_rule`: the line is a rule between table and detail."""
         entry = self.entry
         mark = (ACCENT, "▌") if in_detail else (ASIDE, "─" if is_rule else " ")
         line = [mark, *rows.title(entry, now, width - 1)] if entry is not None else [mark]
@@ -159,7 +159,7 @@ class TopView:
         return rows.cut([*line, (ASIDE, f" {'─' * (left - 1)}")] if is_rule and left > 1 else line, width)
 
     def nothing(self) -> list[Spans]:
-        """Return the lines of an empty table, which say what to do."""
+        """Return the lines of an empty table, which suggest what to do."""
         if self.search:
             return [
                 [],
@@ -182,7 +182,7 @@ class TopView:
         return [*lines, [], [(ASIDE, f" {', '.join(filter(None, more)) or '? shows all keys'}")]]
 
     def foot(self, width: int, message: str, *, in_detail: bool) -> Spans:
-        """Return the line at the bottom: what there is to say, else the keys that help now."""
+        """Return the line at the bottom: the message or, without one, the keys that are useful now."""
         if message:
             return rows.cut([(CALLS, f" {safe.line(message)}")], width)
         spans: Spans = []
@@ -200,7 +200,7 @@ class Areas(NamedTuple):
     """The sizes of table and detail on a screen, and whether they are side by side."""
 
     is_wide: bool
-    table: int  # its columns if they are side by side, else its rows
+    table: int  # the table's columns if they are side by side, else its rows
 
 
 def areas(width: int, height: int, runs: int) -> Areas:

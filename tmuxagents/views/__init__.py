@@ -1,1 +1,1 @@
-"""What several runs look like on a screen: previews, and the board of a call."""
+"""Several runs on one screen: previews, last lines, and the board of a call."""

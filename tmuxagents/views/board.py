@@ -1,7 +1,7 @@
-"""The words of `delegate_to_subagents`: its call, the view of its children, one line for each that has ended.
+"""The words of `delegate_to_subagents`: its call, the view of its children, and a line for each ended one.
 
-Its own keys live here and in runs/conversation, its status words (`running`, `completed`, `error`) in
-runs/words. Lines come with what they are; how that looks is the view's.
+Its own keys are defined here and in runs/conversation, its status words (`running`, `completed`, `error`) in
+runs/words. Each line comes with its kind; the view decides how a kind looks.
 
 Pure.
 """
@@ -24,7 +24,7 @@ _INDENT, _ID_INDENT = "  ", "    "
 NOTHING = "(no sub-agent details)"
 _STARTING, _NO_OUTPUT = "(starting...)", "(no output)"
 
-# What a line of the view is. Those of a child's window have its own kinds, `text` and `tool`.
+# The kinds of the view's lines. Lines of a child's window have kinds of their own, `text` and `tool`.
 HEAD, TITLE, PROBLEM, ASIDE, BLANK = "head", "title", "error", "muted", "blank"
 
 
@@ -35,7 +35,7 @@ def call_line(args: Any) -> str:
     """Return the call as one line."""
     known = args if isinstance(args, dict) else {}
     tasks = known.get("tasks")
-    tasks = tasks if isinstance(tasks, list) else [None]  # not said yet: there is at least one
+    tasks = tasks if isinstance(tasks, list) else [None]  # not known yet: there is at least one
     profiles = [_line(task.get("profile")) for task in tasks if isinstance(task, dict)]
     named = [profile for profile in profiles if profile]
     default = _line(known.get("profile"))
@@ -70,7 +70,7 @@ def progress_text(statuses: Iterable[str]) -> str:
 
 
 def view(windows: Sequence[Mapping[str, Any]], *, expanded: bool, now_ms: float) -> list[tuple[str, str]]:
-    """Return the lines of a call's view as (what it is, words); windows as in `details.windows`."""
+    """Return the lines of a call's view as (kind, words); windows are as in `details.windows`."""
     if not windows:
         return [(ASIDE, NOTHING)]
     lines = [(HEAD, header(window["status"] for window in windows)), (BLANK, "")]
@@ -102,7 +102,7 @@ def block(window: Mapping[str, Any], *, expanded: bool, now_ms: float) -> list[t
 
 
 def title(window: Mapping[str, Any], now_ms: float) -> str:
-    """Return the header of one child's window; its time stands still once it has ended."""
+    """Return the header of one child's window; the time in it stops when the child ends."""
     parts = [
         f"{_ICONS[status_word(window['status'])]} {_line(window['name'])}",
         _profile(window),
@@ -149,9 +149,9 @@ def _footer(windows: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
 def window_document(
     run: Mapping[str, Any], name: str, window: LastLines, profile: Any = None
 ) -> dict[str, Any]:
-    """Return one entry of `details.windows`. `run` is the run shape, `profile` the fields of its profile.
+    """Return one entry of `details.windows`. `run` is the run's document, `profile` its profile's fields.
 
-    The caller fills in `profileInfo`: it knows the summary of a profile.
+    The caller fills in `profileInfo`, since only the caller knows the summary of a profile.
     """
     known = profile if isinstance(profile, dict) else {}
     return {
@@ -191,7 +191,7 @@ def _ms(seconds: Any) -> int | None:
 def outcome_line(
     name: str, status: str, session_id: str, *, message: str | None = None, profile: str | None = None
 ) -> str:
-    """Return the outcome of one task. `profile` is its profile's summary, or the bare name without one."""
+    """Return the outcome of one task. `profile` is the summary of its profile, or only the name."""
     word = status_word(status)
     why = f" — {safe.line(message)}" if word == ERROR and message else ""
     setup = f" ({safe.line(profile)})" if profile else ""

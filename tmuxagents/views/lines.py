@@ -1,9 +1,9 @@
-"""What the children of a call have done and how they are, in lines that fit on a screen. Pure.
+"""The children of a call: their latest actions and their state, in lines that fit on a screen. Pure.
 
-`LastLines` is a fold over the events of one child: previews of its calls, its words, what it found. Of these
-and the runs' documents `call_picture` makes the picture of a call: a block for each child or, if these do not
-fit, a line. A line of a picture comes as its parts, each with its colour as a terminal knows it: no escape
-sequences, so that no text of a child is mixed in.
+`LastLines` folds the events of one child into lines: previews of its calls, its words, and its findings. From
+these and the runs' documents `call_picture` makes the picture of a call: a block for each child or, if the
+blocks do not fit, a line. A line of a picture is a list of parts. Each part has its colour code beside its
+text, not in it, so a child's text cannot change a colour.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ KEPT = 500
 DEFAULT_LINES = 15
 _ARROW = "→ "
 _UNDER = "  "
-_LONGEST = 4000  # characters of one line: what is longer is read in the answer itself
+_LONGEST = 4000  # characters of one line; the answer itself has the rest
 
 
 class LastLine(NamedTuple):
-    """One line: its words, and whether the child said them or did something."""
+    """One line: its words, and whether they are the child's own or report a call."""
 
     text: str
     kind: str
@@ -49,7 +49,7 @@ class LastLine(NamedTuple):
 
 
 class LastLines:
-    """The lines of one child, the last ones and all that are kept, and how far it is with its todo list."""
+    """The lines of one child (the last ones, and all that are kept) and the progress of its todo list."""
 
     def __init__(self, place: Place, most: int = DEFAULT_LINES) -> None:
         self.all: list[LastLine] = []
@@ -67,7 +67,7 @@ class LastLines:
         return self.all[max(0, len(self.all) - self._most) :]
 
     def append(self, text: str, kind: str) -> list[LastLine]:
-        """Add what these words come to, without escape sequences and empty lines."""
+        """Add the lines of a text, without escape sequences and empty lines; return them."""
         rows = [
             LastLine(safe.cut(line.rstrip(), _LONGEST), kind)
             for line in figures.filled_lines(safe.text(text))
@@ -77,7 +77,7 @@ class LastLines:
         return rows
 
     def take(self, event: Event) -> list[LastLine]:
-        """Add what one event comes to; return the new lines."""
+        """Add the lines of one event; return them."""
         fields = event.fields
         if event.type == "assistant_text":
             return self.append(_str(fields.get("text")), TEXT)
@@ -101,7 +101,7 @@ class LastLines:
         return rows
 
     def _result(self, fields: Mapping[str, Any]) -> list[LastLine]:
-        """Put what a listing amounts to under its call, also where other calls have come between."""
+        """Put the summary of a listing under its call, even if other calls came between."""
         tool = _str(fields.get("toolName"))
         words = _summary(tool, fields)
         call = self._answered(_str(fields.get("callId")) or None, tool)
@@ -136,7 +136,7 @@ class LastLines:
 
 
 def _summary(tool: str, fields: Mapping[str, Any]) -> str | None:
-    """Return what the reader counted in the whole result, else what the beginning of it shows."""
+    """Return the reader's summary of the whole result or, without one, a summary of its beginning."""
     if tool not in figures.LISTING_TOOLS:
         return None
     counted = fields.get("summary")
@@ -159,7 +159,7 @@ def _list(value: Any) -> Sequence[Any]:
 # The names that pi's themes have.
 MUTED, ADDED, REMOVED = "muted", "toolDiffAdded", "toolDiffRemoved"
 _CHANGED = r"\+\d+/-\d+"
-# An edit has its counts at the end. Elsewhere they are a word of their own: in an address they mean nothing.
+# An edit ends with its counts. In other lines they are a word of their own; in an address they mean nothing.
 _EDITED = re.compile(
     rf"( *(?:→ )?edit → .* (?={_CHANGED}$)|(?!.*://)(?:.*? )??(?={_CHANGED}(?: |$)))"
     r"(\+\d+)(/)(-\d+)((?s:.*))"
@@ -190,7 +190,7 @@ _INDENT, _BETWEEN = "  ", " · "
 
 
 class ChildView:
-    """One child of a call: its run document, the name a person knows it by, the last lines of what it did."""
+    """One child of a call: its run document, its name for people, and its last lines."""
 
     __slots__ = ("lines", "name", "run", "state")
 
@@ -216,7 +216,7 @@ def call_picture(children: Sequence[ChildView], height: int) -> list[Line]:
 
 
 def call_summary(children: Sequence[ChildView]) -> Line:
-    """Return how many children there are, how many of them are in which state, and what they have used."""
+    """Return the number of children, the number in each state, and their usage."""
     states = [child.state for child in children]
     counts = [f"{states.count(state)} {state}" for state in table.STATES if state in states]
     used = words.spent([child.run["usage"] for child in children])
@@ -228,7 +228,7 @@ def call_summary(children: Sequence[ChildView]) -> Line:
 
 
 def call_block(child: ChildView) -> list[Line]:
-    """Return the title of a child and, while it works, the last lines of what it did."""
+    """Return the title of a child and, while it works, its last lines."""
     if child.run["status"] in records.ENDED:
         return [call_title(child)]
     lines: list[Line] = []
@@ -239,7 +239,7 @@ def call_block(child: ChildView) -> list[Line]:
 
 
 def call_title(child: ChildView) -> Line:
-    """Return the name of a child, how long it has worked, what it has used and, if it failed, why."""
+    """Return the name of a child, its time, its usage and, if it failed, the cause."""
     run, state = child.run, child.state
     sign, colour = table.STATES[state]
     took = figures.span(run["elapsedSeconds"])

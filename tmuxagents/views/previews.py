@@ -1,7 +1,7 @@
 """One tool call as one line: `read → src/auth.ts:10+20 (20 lines)`. Pure.
 
-For views of several children at once; `runs/narration` has the phrases for one. Whatever a child sends, the
-words hold nothing that a terminal obeys, and no line break but those of a wrapped command.
+These lines are for views of several children; `runs/narration` has the phrases for one. Whatever a child
+sends, the words hold no control sequence, and no line break except those of a wrapped command.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     Args = Mapping[str, Any]
 
 UNKNOWN, _NO_ACTION = "...", "?"
-_BESIDE_COMMAND, _BESIDE_ROW = 12, 5  # columns that a bash line, and its continuation, need besides
+_BESIDE_COMMAND, _BESIDE_ROW = 12, 5  # columns beside the command in a bash line, and in its continuation
 _TODO_WIDTH = 48
 _LEAST = 3
-_LINTED = 3  # files that are all named; of more, two
+_LINTED = 3  # up to three files are all named; of more, the first two
 
 
 class Place(NamedTuple):
@@ -53,7 +53,7 @@ def preview(tool: str, args: Any, place: Place) -> str:
 
 
 def _text(args: Args, *keys: str) -> str | None:
-    """Return the first of these arguments that says anything, on one line."""
+    """Return the first of these arguments that is not empty, on one line."""
     for key in keys:
         value = args.get(key)
         words = _flat(value) if isinstance(value, str) else _figure(value)
@@ -63,7 +63,7 @@ def _text(args: Args, *keys: str) -> str | None:
 
 
 def _flat(text: str) -> str:
-    # Not safe.line: two blanks in a path or a pattern mean something.
+    # Not safe.line: it would change blanks, which have a meaning in a path or a pattern.
     return safe.text(text).replace("\n", " ").replace("\t", " ").strip()
 
 
@@ -84,7 +84,7 @@ def _entries(args: Args, key: str) -> list[Any]:
 
 
 def _named(entries: Sequence[Any], key: str) -> list[str]:
-    """Return the one field of each entry that has it; an entry may be the text itself."""
+    """Return this field of each entry that has it; an entry may be the text itself."""
     found = [_text(entry, key) if isinstance(entry, dict) else _text({key: entry}, key) for entry in entries]
     return [words for words in found if words]
 
@@ -110,7 +110,7 @@ def _count(text: Any) -> int:
 
 
 def _read(args: Args, place: Place) -> str:
-    # From line 0 on, or up to 0 lines, is what a child says that means neither.
+    # A child that sends 0 for either means that there is none.
     offset, limit = (_text(args, key) if args.get(key) else None for key in ("offset", "limit"))
     start = f":{offset}" if offset else ""
     return _path(args, place) + start + (f"+{limit} ({limit} lines)" if limit else "")
@@ -172,7 +172,7 @@ def _only(key: str, otherwise: str = UNKNOWN) -> Callable[[Args, Place], str]:
 
 
 def _only_beginning(tool: str, one: str, several: str) -> Callable[[Args, Place], str]:
-    """Return what shows the first of one or several values, as far as there is room behind the tool."""
+    """Return a function that shows the first of one or several values, cut to the room behind the tool."""
 
     def shown(args: Args, place: Place) -> str:
         first = _text(args, one) or next(iter(_named(_entries(args, several), one)), UNKNOWN)
