@@ -1,1 +1,1 @@
-"""The machine, one thing a module: processes, places, removal, the watcher's lock."""
+"""The machine, one part in each module: processes, places, removal, the watcher's lock."""

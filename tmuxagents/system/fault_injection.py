@@ -1,7 +1,7 @@
-"""Faults on purpose, for tests: TMUXAGENTS_FAULT=write:17:ENOSPC fails every 17th call of an operation.
+"""Deliberate faults, for tests: TMUXAGENTS_FAULT=write:17:ENOSPC fails every 17th call of an operation.
 
-Without the variable, this module is not even imported. A fault holds only for the process that was started
-with the variable; that process removes it, so its children do not inherit it (docs/reliability.md).
+Without the variable, this module is not even imported. A fault affects only the process that was started with
+the variable. That process removes the variable, so its children do not inherit it (docs/reliability.md).
 
 Touches: Python's own functions.
 """
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 VARIABLE = "TMUXAGENTS_FAULT"
-LOG = "TMUXAGENTS_FAULT_LOG"  # a file that gets a line for each fault, so that a test knows that it came
-KILL = "KILL"  # in place of an error: the process dies there, as of a kill -9
-CLOCK = "clock"  # clock:N:SECONDS puts the clock that far off at every N-th look, and right at the next N-th
+LOG = "TMUXAGENTS_FAULT_LOG"  # a file that gets a line for each fault, so that a test sees it
+KILL = "KILL"  # instead of an error: the process dies there, as by kill -9
+CLOCK = "clock"  # clock:N:SECONDS sets the clock off at the N-th look, right at the next N-th, and so on
 _FILES = (
     *("open", "read", "write", "pwrite", "close", "rename", "replace", "link", "unlink", "symlink", "mkdir"),
     *("rmdir", "mkfifo", "stat", "fstat", "listdir", "scandir", "readlink", "ftruncate", "posix_fallocate"),
@@ -100,7 +100,7 @@ def _shift_clock(words: str, every: int, effect: str, log: str | None) -> None:
 
 
 def _tell(log: str | None, words: str) -> None:
-    """Write down that a fault came, by calls that none of them reaches."""
+    """Log a fault, through calls that no fault affects."""
     if log is None:
         return
     handle = posix.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 
-_NOT_STARTED = (126, 127)  # what a shell says of a program that it cannot start
+_NOT_STARTED = (126, 127)  # the exit codes of a shell for a program that it cannot start
 
 
 def become(argv: list[str], environment: Mapping[str, str]) -> NoReturn:
-    """Go on as another program, in this terminal. Raises OSError if it cannot be started."""
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and what is ignored is inherited
+    """Replace this process by another program, in this terminal. Raises OSError if it cannot be started."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and the program would inherit that
     os.execvpe(argv[0], argv, environment)  # noqa: S606  (by argv, no shell)
 
 
 def page(argv: Sequence[str], lines: Iterable[bytes]) -> bool:
-    """Let a pager show lines, which it reads on stdin; say whether there was one. Ctrl-C is for it alone."""
+    """Let a pager show lines, which it reads on stdin; say whether it was started. Only it gets Ctrl-C."""
     with _deaf():
         try:
             pager = subprocess.Popen(argv, stdin=subprocess.PIPE)
@@ -43,7 +43,7 @@ def page(argv: Sequence[str], lines: Iterable[bytes]) -> bool:
 
 @contextlib.contextmanager
 def _deaf() -> Iterator[None]:
-    # Not SIG_IGN: what is ignored is inherited, and the pager is to hear it.
+    # Not SIG_IGN: the other program would inherit that, and ignore Ctrl-C, too.
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
         yield
@@ -59,16 +59,16 @@ class Lent:
 
     @property
     def is_over(self) -> bool:
-        """Say whether it has left."""
+        """Say whether the program has ended."""
         return self._process.poll() is not None
 
     def end(self) -> None:
-        """Ask it to leave."""
+        """Ask the program to end."""
         self._process.terminate()
 
 
 def lend(argv: Sequence[str]) -> str | None:
-    """Let a program have the terminal; return what it said went wrong, None if nothing did."""
+    """Let a program use the terminal; return its error message, None if it succeeded."""
     with _deaf():
         done = subprocess.run(argv, stderr=subprocess.PIPE, check=False)
     said = done.stderr.decode("utf-8", "replace").strip()
@@ -76,14 +76,14 @@ def lend(argv: Sequence[str]) -> str | None:
 
 
 def aside(argv: Sequence[str], text: bytes) -> str | None:
-    """Let a program without a terminal read a text; return what it said went wrong, None if nothing did."""
+    """Let a program without a terminal read a text; return its error message, None if it succeeded."""
     done = subprocess.run(argv, input=text, capture_output=True, check=False, start_new_session=True)
     said = done.stderr.decode("utf-8", "replace").strip()
     return (said or f"It left with {done.returncode}.") if done.returncode else None
 
 
 class Beside:
-    """A program that works beside us, until it is done or we end it. `quiet`: its words go nowhere."""
+    """A program that works beside us, until it is done or we end it. `quiet`: its output is discarded."""
 
     def __init__(self, argv: Sequence[str], *, quiet: bool = False) -> None:
         words = subprocess.DEVNULL if quiet else None

@@ -1,8 +1,8 @@
-"""git in one repository, bounded in time, and with nothing in force that could start another program.
+"""git in one repository, limited in time, and without any setting that could start another program.
 
 A repository is not trusted: its configuration can name hooks, filters, monitors and commands, and its content
-can name the filters. None of them runs here, no submodule is entered, nothing is asked of a terminal, and no
-other repository is contacted unless the caller names the way.
+can name the filters. None of them runs here. git enters no submodule and asks nothing on a terminal. It
+contacts another repository only if the caller names the protocol.
 
 Touches: git.
 """
@@ -54,7 +54,7 @@ _SETTINGS = {
     "receive.shallowUpdate": "true",
     "submodule.recurse": "false",
 }
-# What a repository can name for itself, and how each is switched off.
+# The settings by which a repository can name programs, and the scopes of its own settings.
 _PROGRAMS = re.compile(rb"(filter\..*\.(clean|smudge|process|required)|hook\..*\.command)", re.DOTALL)
 _OWN = (b"local", b"worktree")
 
@@ -76,11 +76,11 @@ class GitAnswer(NamedTuple):
 
 
 class GitRefused(Unusable):
-    """git did not do it."""
+    """A git command failed, or took too long."""
 
 
 class Git:
-    """git in one folder or repository. `alone`: without the user's and the machine's configuration, too."""
+    """git in one folder or repository. `alone`: without the configuration of the user and the machine."""
 
     def __init__(
         self,
@@ -95,11 +95,11 @@ class Git:
         self._quiet: dict[str, str] | None = None
 
     def ask(self, *words: str, given: bytes = b"", limit_s: float = LIMIT_S) -> GitAnswer:
-        """Call git; return what it answered, also if that is a refusal."""
+        """Call git; return its answer, even if that is an error."""
         return _call(["git", *words], self.folder, self.environment, given, limit_s)
 
     def read(self, *words: str, given: bytes = b"", limit_s: float = LIMIT_S) -> bytes:
-        """Call git; return what it printed. Raises GitRefused."""
+        """Call git; return its output. Raises GitRefused."""
         answer = self.ask(*words, given=given, limit_s=limit_s)
         if answer.code != 0:
             words_ = next(word for word in words if not word.startswith("-"))
@@ -112,12 +112,12 @@ class Git:
         return os.fsdecode(answer.out.removesuffix(b"\n")) if answer.code == 0 else None
 
     def become(self, *words: str) -> NoReturn:
-        """Go on as git. Raises OSError if it cannot be started."""
+        """Replace this process by git. Raises OSError if it cannot be started."""
         foreground.become(["git", *words], self.environment)
 
     @property
     def environment(self) -> dict[str, str]:
-        """Return the environment of a call: it keeps the repository's own programs from being started."""
+        """Return the environment of a call, which keeps git from starting the repository's own programs."""
         if self._quiet is None:
             words = ["git", "config", "--list", "--show-scope", "--name-only", "-z"]
             answer = _call(words, self.folder, self._environment | _settings(_SETTINGS), b"", LIMIT_S)
@@ -132,7 +132,7 @@ class Git:
 
 
 def _environment(given: Mapping[str, str], *, alone: bool) -> dict[str, str]:
-    """Return an environment without what would lead git elsewhere: the caller may run inside of a hook."""
+    """Return an environment that cannot lead git elsewhere: the caller may run inside a hook."""
     kept = {
         name: value for name, value in given.items() if not name.startswith("GIT_") or _KEPT.fullmatch(name)
     }
@@ -149,7 +149,7 @@ def _settings(values: Mapping[str, str]) -> dict[str, str]:
 def _call(
     argv: Sequence[str], folder: str, environment: Mapping[str, str], given: bytes, limit_s: float
 ) -> GitAnswer:
-    """Run a program to its end. Files instead of pipes: what it leaves behind may hold a pipe for long."""
+    """Run a program to its end, with files as streams: a process that it leaves could keep a pipe open."""
     with tempfile.TemporaryFile() as put, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         put.write(given)
         put.seek(0)
@@ -181,7 +181,7 @@ def _all(file: IO[bytes]) -> bytes:
 
 
 def refuse_old(git: Git) -> None:
-    """Raise Unusable for a git that is too old for what is done here."""
+    """Raise Unusable for a git that is too old for this module."""
     said = git.line("version") or ""
     found = re.search(r"(\d+)\.(\d+)", said)
     if found is None or (int(found[1]), int(found[2])) < OLDEST:

@@ -1,6 +1,6 @@
-"""Which process is which, and whether it lives: host, boot, pid namespace, pid and start time, by /proc.
+"""The identity of a process, and whether it lives: host, boot, pid namespace, pid, start time, from /proc.
 
-Separate from system/process, which acts on processes, because every reader of runs imports this module.
+It is separate from system/process, which acts on processes, because every reader of runs imports this module.
 
 Touches: /proc.
 """
@@ -23,7 +23,7 @@ _GONE = (errno.ENOENT, errno.ESRCH, errno.EACCES, errno.EPERM, errno.EINVAL)  # 
 
 
 def read(path: str) -> bytes:
-    """Return what a small file of the system says. Raises OSError."""
+    """Return the content of a small system file. Raises OSError."""
     handle = os.open(path, _READ)
     try:
         text = b""
@@ -61,7 +61,7 @@ def pid_namespace() -> int:
 def start_time(pid: int, *, zombie: bool = False) -> int | None:
     """Return when a living process started, in clock ticks since boot; None if it is dead.
 
-    A zombie is dead, unless it is a child that we have not reaped yet and ask about.
+    A zombie is dead, unless the caller asks about a child that it has not reaped yet (`zombie`).
     """
     try:
         handle = os.open(f"/proc/{pid}/stat", _READ)
@@ -76,17 +76,17 @@ def start_time(pid: int, *, zombie: bool = False) -> int | None:
 
 
 def is_dead(fields: list[bytes]) -> bool:
-    """Say whether a process is dead; one whose first thread has ended only looks like a zombie."""
+    """Say whether a process is dead. One with only its first thread ended looks like a zombie, but lives."""
     return fields[0] == b"X" or (fields[0] == b"Z" and int(fields[17]) <= 1)
 
 
 def means_gone(error: OSError) -> bool:
-    """Say whether an error means that the process has gone, or is not ours; else we ran out of something."""
+    """Say whether an error means that the process is gone or not ours. Others mean a lack of resources."""
     return error.errno in _GONE
 
 
 def unless_gone(error: OSError) -> None:
-    """Raise an error that means neither."""
+    """Raise an error unless it means that the process is gone or not ours."""
     if not means_gone(error):
         raise error
 
@@ -106,7 +106,7 @@ def presence(identity: Identity | None) -> str:
     if identity is None:
         return records.NEVER_CAME
     if identity.boot_id != boot_id():
-        # The same host in another boot: everything of it is dead. A host name alone may change in one boot.
+        # Another boot of the same host: its processes are dead. The boot decides, as a host can be renamed.
         return records.GONE if identity.host == host() else records.ELSEWHERE
     if identity.pid_namespace != pid_namespace():
         return records.ELSEWHERE

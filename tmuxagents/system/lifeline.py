@@ -1,6 +1,6 @@
-"""What the program that started us tells us: lines on stdin, that it has gone, and signals.
+"""Input from the program that started us: lines on stdin, the end of that program, and signals.
 
-It imports little, because the companion of a parent keeps running beside it.
+This module imports little, because the companion uses it and runs as long as its parent.
 
 Touches: stdin, signals.
 """
@@ -21,7 +21,7 @@ _PIECE = 65536
 
 
 class Lifeline:
-    """A descriptor whose other end another program holds. Its output arrives in lines."""
+    """A descriptor whose other end another program holds. We read the lines that it writes."""
 
     def __init__(self, handle: int = 0) -> None:
         self.handle = handle
@@ -36,13 +36,13 @@ class Lifeline:
         return line if found else None
 
     def speaks(self) -> bool:
-        """Say whether there is something to read now, or it has gone."""
+        """Say whether there is something to read now, or the other end is closed."""
         poll = select.poll()
         poll.register(self.handle, select.POLLIN)
         return bool(poll.poll(0))
 
     def lines(self) -> Iterator[bytes]:
-        """Read once, where there is something to read, and yield the lines that are whole."""
+        """Read once, which waits if nothing has come yet, and yield the complete lines."""
         self._read()
         *whole, self._begun = self._begun.split(b"\n")
         yield from whole
@@ -59,7 +59,7 @@ class Lifeline:
 class SignalInterrupts:
     """Ctrl-C and TERM as a descriptor; HUP is ignored.
 
-    After USR1 Ctrl-C is ignored, too: mcp/calls detaches the call with it.
+    After USR1, by which mcp/calls detaches the call, Ctrl-C is ignored, too.
     """
 
     def __init__(self) -> None:
@@ -92,7 +92,7 @@ class SignalInterrupts:
             self._alone = True
         if number == signal.SIGTERM or not self._alone:
             self.number = self.number or number
-        elif self.number == signal.SIGINT:  # of two at once Python handles the smaller number first
+        elif self.number == signal.SIGINT:  # if two come at once, Python handles the smaller number first
             self.number = 0
 
     def came(self) -> bool:

@@ -1,6 +1,6 @@
-"""Where things lie, by the environment, and which of them other users could have written. Parses nothing.
+"""The places that the environment names, and which of them other users could have written. Parses nothing.
 
-The state directory must be ours alone, a settings file ours or root's.
+The state directory must be ours alone. A settings file must be ours or root's.
 
 Touches: the environment and its folders.
 """
@@ -21,7 +21,7 @@ _LIMIT = 1024 * 1024
 _READ = os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC
 _OURS_IN_IT = ("runs", "hosts", "sealed")
 _MOST_LINKS = 40  # as the kernel has it
-_UNMAPPED = 65534  # the owner of files of users that a user namespace has no number for
+_UNMAPPED = 65534  # the owner that a user namespace shows for users it does not know
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -31,24 +31,24 @@ def home(environment: Mapping[str, str]) -> str:
     if named:
         return os.path.abspath(named)
     state = environment.get("XDG_STATE_HOME") or ""
-    if not state.startswith("/"):  # a relative one is void, says the convention
+    if not state.startswith("/"):  # the convention ignores a relative one
         state = f"{user_home(environment)}/.local/state"
     return f"{state}/tmuxagents"
 
 
 def of_host(home_: str, host: str) -> str:
-    """Return the folder of what is bound to one machine."""
+    """Return the folder for files that belong to one machine."""
     return f"{home_}/hosts/{host}"
 
 
 def agent_dir(environment: Mapping[str, str]) -> str:
-    """Return pi's folder for our children, who get it as PI_CODING_AGENT_DIR: PI_AGENT_DIR moves it."""
+    """Return pi's folder for our children, who get it as PI_CODING_AGENT_DIR. PI_AGENT_DIR changes it."""
     named = environment.get("PI_AGENT_DIR")
     return os.path.abspath(named) if named else pi_dir(environment)
 
 
 def pi_dir(environment: Mapping[str, str]) -> str:
-    """Return the folder that a pi in this environment reads. It does not know PI_AGENT_DIR."""
+    """Return the folder that a pi in this environment reads. pi does not know PI_AGENT_DIR."""
     named = environment.get("PI_CODING_AGENT_DIR") or "~/.pi/agent"
     if named == "~" or named.startswith("~/"):
         named = user_home(environment) + named[1:]
@@ -61,7 +61,7 @@ def user_home(environment: Mapping[str, str]) -> str:
 
 
 def config_dir(environment: Mapping[str, str]) -> str:
-    """Return the folder of what belongs to tmuxagents alone in the user's configuration."""
+    """Return the folder in the user's configuration that belongs to tmuxagents alone."""
     config = environment.get("XDG_CONFIG_HOME") or ""
     if not config.startswith("/"):  # as above
         config = f"{user_home(environment)}/.config"
@@ -91,7 +91,7 @@ def own_home(environment: Mapping[str, str]) -> str:
 def refuse_foreign(home_: str) -> None:
     """Raise Unusable if another user could have put something into a state directory, or could replace it.
 
-    A folder that does not exist yet has no owner. Above a folder that passes, only we and root can change
+    A folder that does not exist yet passes. Above a folder that passes, only we and root can change
     anything, so the answer stays true.
     """
     for start, parts in (("", home_.split("/")), *((home_, [name]) for name in _OURS_IN_IT)):
@@ -121,9 +121,9 @@ def _refuse_foreign(what: str, start: str, parts: list[str]) -> None:
 
 
 def _way(current: str, parts: list[str]) -> Iterator[tuple[str, os.stat_result, bool]]:
-    """Yield each step on the way to a folder, links and what they mean, as far as there is anything.
+    """Yield each existing step on the way to a folder, with links and the steps to their targets.
 
-    With it its facts, and whether it is the folder itself. `current`: where the way begins.
+    A step is a path, its facts, and whether it is the folder itself. `current`: the start of the way.
     """
     rest = parts[::-1]
     links = 0
@@ -152,7 +152,7 @@ def _way(current: str, parts: list[str]) -> Iterator[tuple[str, os.stat_result, 
 
 
 def _why_foreign(facts: os.stat_result, *, is_end: bool) -> str | None:
-    """Return why another user could have made a step. `is_end`: it must be ours, not even root's."""
+    """Return why another user could have made a step. `is_end`: the step must be ours, not even root's."""
     us = os.geteuid()
     if facts.st_uid != us and (is_end or (facts.st_uid != 0 and not _is_unmapped(facts.st_uid))):
         import pwd  # noqa: PLC0415  (only to refuse)
@@ -163,12 +163,12 @@ def _why_foreign(facts: os.stat_result, *, is_end: bool) -> str | None:
             return f"belongs to user {facts.st_uid}"
     if not facts.st_mode & _OTHERS_WRITE or stat.S_ISLNK(facts.st_mode) or only_we_write(facts):
         return None
-    # In a sticky folder others can make something, but cannot replace what is ours.
+    # In a sticky folder others can make files, but cannot replace ours.
     return None if facts.st_mode & stat.S_ISVTX and not is_end else "can be written by others"
 
 
 def _is_unmapped(owner: int) -> bool:
-    """Say whether an owner is one that our user namespace has no number for: in a sandbox, root is."""
+    """Say whether our user namespace has no number for an owner. In a sandbox, root is such an owner."""
     if owner != _UNMAPPED:
         return False
     with open("/proc/self/uid_map", "rb", buffering=0) as lines:
@@ -180,7 +180,7 @@ def _is_unmapped(owner: int) -> bool:
 
 
 class SettingsFile:
-    """What a settings file says, or why it is not to be believed; neither where there is none."""
+    """The text of a settings file, or why the file is not trusted; neither if there is no file."""
 
     __slots__ = ("refused", "text")
 
@@ -212,8 +212,8 @@ def read_named(path: str) -> SettingsFile:
 def open_regular(path: str, *, folder: int | None = None, links: bool = True) -> int:
     """Open a regular file to read it. Anything else is not even opened, but refused. Raises OSError.
 
-    To open a device can do things, and a link may lead to one. So the file is found and examined first, and
-    it is the examined one that is opened, whatever lies at the path by then.
+    Opening a device can have effects, and a link may lead to one. So the file is examined first, and exactly
+    the examined file is opened, whatever lies at the path by then.
     """
     follow = 0 if links else os.O_NOFOLLOW
     found = os.open(path, os.O_PATH | os.O_CLOEXEC | follow, dir_fd=folder)

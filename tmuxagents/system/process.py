@@ -1,8 +1,7 @@
-"""One process: start it, signal it, wait for it, reap it; and from whom we descend. Touches: processes.
+"""One process: start it, signal it, wait for it, reap it; and whether we descend from it. Touches: processes.
 
-A process is never known by its pid alone, but by pid and start time (system/identity). It is signalled
-through a pidfd that was opened before both were compared. All living processes are listed in
-system/process_table.
+A pid alone never identifies a process; pid and start time do (system/identity). A signal goes through a pidfd
+that was opened before the start time was compared. system/process_table lists all living processes.
 """
 
 from __future__ import annotations
@@ -91,19 +90,19 @@ def wait_gone(pid: int, started: int, limit_s: float | None) -> bool:
 
 
 def wait_all_gone(processes: Iterable[ProcessRow], limit_s: float) -> None:
-    """Wait until all these processes are gone, at most so long."""
+    """Wait until all these processes are gone, for at most `limit_s` in total."""
     deadline = time.monotonic() + limit_s
     for row in processes:
         wait_gone(row.pid, row.start_time, max(0.0, deadline - time.monotonic()))
 
 
 def become_subreaper(*, on: bool = True) -> None:
-    """Make orphaned descendants our children instead of init's, so that none gets out of sight; or not."""
+    """Make orphaned descendants our children instead of init's, so that we see them; `on=False` undoes it."""
     prctl(_PR_SET_CHILD_SUBREAPER, int(on))
 
 
 def find_program(name: str, path: str) -> str | None:
-    """Return where a program lies, looked for in the child's own PATH; None if nowhere."""
+    """Return the path of a program, searched in the child's own PATH; None if there is none."""
     if "/" in name:
         return name if os.path.exists(name) else None
     for folder in path.split(":"):
@@ -114,10 +113,10 @@ def find_program(name: str, path: str) -> str | None:
 
 
 def pipe() -> tuple[int, int]:
-    """Return the two ends of a pipe that a child writes into: ours never blocks, and takes a lot at once."""
+    """Return the two ends of a large pipe that a child writes into. Our end never blocks."""
     reading, writing = os.pipe2(os.O_CLOEXEC)
     os.set_blocking(reading, False)
-    with ignoring(OSError):  # an unprivileged user has so much of it and no more
+    with ignoring(OSError):  # the pipes of an unprivileged user have a limit
         fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
     return reading, writing
 
@@ -132,8 +131,9 @@ def spawn(
 ) -> int:
     """Start a child as the leader of a session of its own, without our signal settings.
 
-    It gets these three descriptors and no other. Raises OSError, or ValueError for words that no command line
-    can hold. Not `own_session`: it leads a group of its own in ours, and so can have our terminal.
+    The child gets these three descriptors and no other. Without `own_session` it leads a process group of its
+    own in our session, so it can use our terminal. Raises OSError, or ValueError for words that no command
+    line can hold.
     """
     keep_descriptors_ours()
     actions = [(os.POSIX_SPAWN_DUP2, stream, number) for number, stream in enumerate(streams)]
@@ -144,14 +144,14 @@ def spawn(
 
 
 def open_standard_streams() -> None:
-    """Open whichever of the descriptors 0 to 2 is closed on nothing, before another file gets its number."""
+    """Open each closed descriptor from 0 to 2 on /dev/null, before another file gets its number."""
     while (handle := os.open(os.devnull, os.O_RDWR)) <= 2:  # noqa: PLR2004  (stdin, stdout, stderr)
         os.set_inheritable(handle, True)  # noqa: FBT003  (its only form)
     os.close(handle)
 
 
 def keep_descriptors_ours() -> None:
-    """Let no child inherit what we inherited: our starter may have left files open."""
+    """Keep children from inheriting our descriptors: our starter may have left files open."""
     for name in os.listdir("/proc/self/fd"):
         if int(name) > 2:  # noqa: PLR2004  (stdin, stdout, stderr)
             with ignoring(OSError):  # the one that listed them is closed by now
@@ -159,7 +159,7 @@ def keep_descriptors_ours() -> None:
 
 
 def raise_limits() -> dict[str, list[int]]:
-    """Take as many descriptors and as large files as we may; return what the limits were, for the child."""
+    """Raise our limits on descriptors and file size to the most; return the former ones, for the child."""
     before = {}
     for name in ("RLIMIT_NOFILE", "RLIMIT_FSIZE"):
         soft, hard = resource.getrlimit(getattr(resource, name))
@@ -169,9 +169,9 @@ def raise_limits() -> dict[str, list[int]]:
 
 
 class Surroundings:
-    """Have the launcher's umask and limits while a child is started: it inherits them, we go on with ours.
+    """Use the launcher's umask and limits while a child starts, which inherits them; then restore ours.
 
-    Only soft limits, and only as far as our own hard ones allow: what is given up cannot be had back.
+    Only soft limits change, and only within our own hard limits: a lowered hard limit cannot be raised again.
     """
 
     __slots__ = ("_limits", "_ours", "_umask")
@@ -201,7 +201,7 @@ def _set_soft(name: str, soft: int, hard: int) -> None:
 
 
 def signal_name(number: int) -> str:
-    """Return the name of a signal, also of one that has none of its own."""
+    """Return the name of a signal, even of one without a name of its own."""
     import signal as named  # noqa: PLC0415  (few children end by one)
 
     try:
@@ -234,7 +234,7 @@ def reap(child: int) -> int | None:
 
 
 def was_suspended(child: int) -> bool:
-    """Say whether a key or its terminal has just stopped one of our children; other stops are deliberate."""
+    """Say whether a key or the terminal has just stopped one of our children. Other stops are deliberate."""
     try:
         found = os.waitid(os.P_PID, child, os.WSTOPPED | os.WNOHANG)
     except ChildProcessError:
@@ -246,7 +246,7 @@ _PPID, _STARTED = 1, 19  # behind the name in /proc/PID/stat, proc(5)
 
 
 def descends_from(pid: int, started: int) -> bool:
-    """Say whether exactly this process is our parent, or a parent of that, and so on."""
+    """Say whether exactly this process is one of our ancestors."""
     above = _stat(os.getpid())
     while above is not None and above[0] > 0:
         number = above[0]
@@ -257,7 +257,7 @@ def descends_from(pid: int, started: int) -> bool:
 
 
 def _stat(pid: int) -> tuple[int, int] | None:
-    """Return the parent of a process, and when it was started."""
+    """Return the parent and the start time of a process."""
     try:
         fields = read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
     except OSError as error:

@@ -38,20 +38,20 @@ ROLE = b"TMUXAGENTS_ROLE="
 _WRAPPER = (
     [b"-I", b"-S"],
     b"/tmuxagents/_wrap.py",
-)  # how the command line of a wrapper goes on, but for its run
+)  # the last words of a wrapper's command line before its run
 _WATCH = f"{os.path.dirname(os.path.dirname(os.path.abspath(__file__)))}/_watch.py"
 WATCHER, HOOK = "watcher", "hook"  # the roles that spare a process
 _TRIES, _PAUSE_S = 3, 0.01
 _LISTENING = b"00010000"  # __SO_ACCEPTCON in /proc/net/unix
-_STARTING_S, _STARTING_TRIES = 0.001, 50  # a program gets its environment last, after its file was read
+_STARTING_S, _STARTING_TRIES = 0.001, 50  # a starting program gets its environment last
 _MEMORY, _ENVIRONMENT_END = 20, 48  # in /proc/PID/stat, behind the name
 
 
 def table(*, since: int) -> list[ProcessRow]:
     """Return all living processes.
 
-    Environment and sockets, the dear part, are read only of those that can matter to a run that began at
-    `since` (clock ticks): of our user, and not older.
+    Reading environments and sockets is expensive. It is done only for processes that can matter to a run
+    which began at `since` (clock ticks): those of our user that are not older.
     """
     rows = []
     for pid in map(int, filter(str.isdigit, _asked(os.listdir, "/proc"))):
@@ -61,7 +61,7 @@ def table(*, since: int) -> list[ProcessRow]:
         rows.append(row)
         if row.uid == os.getuid() and row.start_time >= since:
             row.marker, said = _marks(pid)
-            # Any process can set the variable of a role: a watcher must be one, and a hook a watcher's child.
+            # Any process can set a role's variable. So a watcher must be one, and a hook a watcher's child.
             if said in (WATCHER, HOOK) and _watches(pid if said == WATCHER else row.ppid):
                 row.role = said
             row.listens = row.session == pid and _listens(pid)
@@ -71,7 +71,7 @@ def table(*, since: int) -> list[ProcessRow]:
 def wrapper_of(run_id: str, said: Identity | None) -> Identity | None:
     """Return the living wrapper of a run on this machine, by its own command line; None if there is none.
 
-    `said`: who it is by its `wrapper.json`, which a child may have forged; None if it has not come yet.
+    `said`: the wrapper by `wrapper.json`, which a child may have forged; None if it has not come yet.
     """
     if said is None or (presence(said) == records.HERE and _wraps(said.pid, run_id)):
         return said
@@ -82,7 +82,7 @@ def wrapper_of(run_id: str, said: Identity | None) -> Identity | None:
             wrappers.append((started, pid))
     if not wrappers:
         return None
-    started, pid = min(wrappers)  # one that came later finds that the run has a wrapper, and leaves
+    started, pid = min(wrappers)  # a later one finds that the run has a wrapper, and exits
     return myself().changed(pid=pid, start_time=started)
 
 
@@ -120,7 +120,7 @@ def carries(pid: int, started: int, run_id: str) -> bool:
 
 
 def _asked(ask: Callable[[str], T], path: str) -> T:
-    """Ask the system. What it cannot tell for want of something it can in a moment, as a rule."""
+    """Query the system, with retries: a lack of resources usually passes in a moment."""
     for _ in range(_TRIES - 1):
         try:
             return ask(path)
@@ -135,7 +135,7 @@ def _row(pid: int) -> ProcessRow | None:
     try:
         text = _asked(read, f"/proc/{pid}/stat")
         uid = _asked(os.stat, f"/proc/{pid}").st_uid
-        if uid != os.getuid():  # also for our untraceable ones (ssh-agent)
+        if uid != os.getuid():  # /proc may show our untraceable ones (ssh-agent) as root's
             uid = int(_asked(read, f"/proc/{pid}/status").partition(b"\nUid:")[2].split(None, 1)[0])
     except (IndexError, ValueError):
         return None
@@ -184,14 +184,14 @@ def _watches(pid: int) -> bool:
 
 
 def _environment(pid: int) -> bytes:
-    """Return a process's environment; of one that becomes another program right now, what it has then."""
+    """Return a process's environment; wait for a new one if it is becoming another program."""
     path = f"/proc/{pid}/environ"
     environment = _asked(read, path)
     for _ in range(_STARTING_TRIES):
         if environment:
             break
         starting = _is_starting(pid)
-        environment = _asked(read, path)  # it may have got one before we asked that
+        environment = _asked(read, path)  # it may have got one before that look
         if not starting:
             break
         time.sleep(_STARTING_S)
@@ -199,9 +199,9 @@ def _environment(pid: int) -> bytes:
 
 
 def _is_starting(pid: int) -> bool:
-    """Say whether a process has memory and no environment yet; also an empty environment has a place.
+    """Say whether a process has memory and no environment yet. Even an empty environment has an address.
 
-    A thread of the kernel has no memory, and never gets one.
+    A kernel thread has no memory, and never gets an environment.
     """
     fields = _asked(read, f"/proc/{pid}/stat").rpartition(b")")[2].split()
     return not is_dead(fields) and fields[_MEMORY] != b"0" and fields[_ENVIRONMENT_END] == b"0"
@@ -210,7 +210,7 @@ def _is_starting(pid: int) -> bool:
 def _listens(pid: int) -> bool:
     """Say whether a process listens on a unix socket, in its own network namespace.
 
-    Key agents hide their descriptors: sparing one too many is better than ending a person's agent.
+    A process that hides its descriptors counts, as key agents do: ending a person's agent would be worse.
     """
     try:
         lines = _asked(read, f"/proc/{pid}/net/unix").split(b"\n")[1:]
@@ -234,7 +234,7 @@ _ROOT = "/sys/fs/cgroup"
 
 
 def was_short() -> bool:
-    """Say whether any process of our own group was killed because the group, or the machine, had no more."""
+    """Say whether the kernel killed a process of our control group because memory was short."""
     with ignoring(OSError):
         for line in identity.read("/proc/self/cgroup").decode("utf-8", "replace").splitlines():
             _, controllers, path = line.split(":", 2)

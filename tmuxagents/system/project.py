@@ -1,7 +1,7 @@
-"""Which project a folder belongs to: the nearest ancestor with `.git` or `.pi`, within bounds.
+"""The project of a folder: the nearest folder from there upwards with `.git` or `.pi`, within bounds.
 
-It is never the home directory itself (every user of pi has `~/.pi`), nor a shared folder such as /tmp. The
-search crosses no mount point.
+A project is never the home directory itself (every user of pi has `~/.pi`), nor a shared folder such as /tmp.
+The search crosses no mount point.
 
 Touches: the folders above one.
 """
@@ -42,7 +42,7 @@ def upwards(folder: str, home: str) -> Iterator[str]:
 
 
 def _mount_points() -> set[str]:
-    """Return where something is mounted; devices would not tell of a folder mounted on the same disk."""
+    """Return all mount points. Device numbers would not show a folder that is mounted from the same disk."""
     try:
         with open("/proc/self/mountinfo", "rb", buffering=0) as lines:
             fields = [line.split(b" ", 5)[4] for line in lines.read().split(b"\n") if line]
@@ -52,15 +52,15 @@ def _mount_points() -> set[str]:
 
 
 def _unescaped(field: bytes) -> bytes:
-    """Return a path as it is: mountinfo writes blanks, and what would be taken for an escape, in octal."""
+    """Return the real path: mountinfo writes blanks and backslashes in octal."""
     first, *others = field.split(b"\\")
     return first + b"".join(bytes((int(other[:3], 8),)) + other[3:] for other in others)
 
 
 def link(project: str, run_dir: str) -> bool:
-    """Leave a link to a run in its project, for people; say whether that worked. No program reads it.
+    """Leave a link to a run in its project, for people; say whether that worked. No program needs it.
 
-    A home directory gets none, nor does a folder in which all may write. What is there already stays.
+    The home directory gets none, nor does a folder that all users share. An existing file stays.
     """
     home = os.path.realpath(os.path.expanduser("~"))
     if project in (*_EVERYBODYS, home):
@@ -117,9 +117,9 @@ def _is_link_to(folder: int, name: str, target: str) -> bool:
 
 
 def _links_folder(project: str, *, making: bool = False) -> int | None:
-    """Open the folder of links, if no link leads to it: one in a clone would lead us elsewhere.
+    """Open the folder of links, unless a link leads to it: a link in a clone could lead us elsewhere.
 
-    Each folder is opened inside the one above it, so that no other process can exchange one meanwhile.
+    Each folder is opened inside the one above it, so that no other process can replace one meanwhile.
     """
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
     try:

@@ -1,7 +1,7 @@
-"""Files that go into a prompt: resolved, asked about, then read, bounded, and only if they are plain text.
+"""Files that go into a prompt: resolved, allowed by the caller, and read if they are short plain text.
 
-The caller says what may be read. A file is judged by where it really lies, and exactly the judged file is
-read: no other file, and no link, can replace it in between.
+The caller decides by the real path of a file. Exactly the allowed file is read: no other file, and no link,
+can replace it in between.
 
 Touches: files that go into a prompt.
 """
@@ -19,24 +19,24 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# What an open may say of a path where nothing is.
+# The errors of opening a path where nothing is.
 _NOTHING_THERE = (errno.ENOENT, errno.ENOTDIR)
 
 
 def is_there(path: str) -> bool:
-    """Say whether something has this name, a link that leads nowhere too."""
+    """Say whether something has this name, even a link that leads nowhere."""
     return os.path.lexists(path)
 
 
 def resolve(path: str) -> str:
-    """Return where a path really leads, as far as it leads anywhere."""
+    """Return the real path, with links resolved as far as they lead."""
     return os.path.realpath(path)
 
 
 def read(path: str, *, limit: int, may: Callable[[str], bool]) -> FileText:
-    """Return a file's text, or what is wrong with it. `may` is asked with the path where it really lies."""
+    """Return a file's text, or what is wrong with it. `may` decides by the real path of the file."""
     try:
-        handle = os.open(path, os.O_PATH | os.O_CLOEXEC)  # nothing happens to a device or a pipe by this
+        handle = os.open(path, os.O_PATH | os.O_CLOEXEC)  # this does nothing to a device or a pipe
     except ValueError:  # a NUL, or half a character: no file has such a name
         return FileText(problem=records.MISSING)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Removing for good: files, and folders that a child could write into. No link is followed out of them.
+"""Removal of files for good, and of folders that a child could write into. No link out of them is followed.
 
 Touches: the disk.
 """
@@ -12,13 +12,13 @@ import time
 
 from tmuxagents.system import identity
 
-HIDDEN = ".removing-"  # what is being removed is called so, where runs lie
+HIDDEN = ".removing-"  # how a run that is being removed is called, beside the others
 _LIMIT_S = 60.0
 _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def hide(run_dir: str) -> str:
-    """Take a run out of everybody's sight, whole; return where it is to be removed. Raises OSError."""
+    """Rename a whole run, so that no reader finds it; return the new path, to remove. Raises OSError."""
     hidden = f"{os.path.dirname(run_dir)}/{HIDDEN}{os.path.basename(run_dir)}-{identity.secret()}"
     os.rename(run_dir, hidden)
     return hidden
@@ -45,8 +45,8 @@ def size(path: str) -> int:
 def remove(path: str) -> None:
     """Remove a file, or a folder with all that is in it. Raises OSError for what cannot be removed.
 
-    A folder inside a folder is moved up first: so it does not matter how deep a child has built, and that
-    another one removes the same at this moment does not either.
+    A folder inside a folder is moved up first. So the depth of what a child has built does not matter, nor
+    does another process that removes the same at this moment.
     """
     with contextlib.suppress(FileNotFoundError, IsADirectoryError):
         os.unlink(path)
@@ -68,7 +68,7 @@ def remove(path: str) -> None:
 
 
 def _clear(name: str, top: int) -> None:
-    """Remove one thing from a folder; of a folder in it remove the files, and move what is deeper up."""
+    """Remove one entry of a folder. If it is a folder itself, remove its files and move its folders up."""
     if _unlink(name, top):
         return
     try:
@@ -79,7 +79,7 @@ def _clear(name: str, top: int) -> None:
         for each in os.listdir(inner):
             if not _unlink(each, inner):
                 with contextlib.suppress(FileNotFoundError):
-                    os.close(_open(each, inner))  # without rights to a folder, moving it fails, too
+                    os.close(_open(each, inner))  # this gives us the rights that moving it needs
                     os.rename(each, identity.secret(), src_dir_fd=inner, dst_dir_fd=top)
     finally:
         os.close(inner)
@@ -88,7 +88,7 @@ def _clear(name: str, top: int) -> None:
 
 
 def _unlink(name: str, folder: int) -> bool:
-    """Remove a name; say whether that was done, else it is a folder."""
+    """Remove a name; say whether that was done. Only a folder stays."""
     try:
         os.unlink(name, dir_fd=folder)
     except FileNotFoundError:
@@ -99,7 +99,7 @@ def _unlink(name: str, folder: int) -> bool:
 
 
 def _open(path: str, folder: int | None = None) -> int:
-    """Open a folder to clear it, also where its modes forbid that."""
+    """Open a folder to clear it, even if its mode forbids that."""
     there = os.open(path, os.O_PATH | _FOLDER, dir_fd=folder)
     try:
         name = f"/proc/self/fd/{there}"

@@ -1,7 +1,8 @@
 """The watcher's lock: which process watches a state directory, and how a missing watcher is started.
 
-Light, since every wrapper imports it. A process that finds the lock free takes it and hands it to the new
-watcher, so it is held without a gap: a hundred processes that look at once start one watcher.
+This module is light, since every wrapper imports it. A process that finds the lock free takes it and hands it
+to the new watcher. The lock is held without a gap, so a hundred processes that look at once start one
+watcher.
 
 Touches: the watcher's lock.
 """
@@ -24,16 +25,16 @@ if TYPE_CHECKING:
 LOCK = "watcher.lock"
 LOG = "watcher.log"
 ROLE = "watcher"
-IDLE = "TMUXAGENTS_WATCHER_IDLE"  # for tests: how long a watcher stays that has nothing to do
+IDLE = "TMUXAGENTS_WATCHER_IDLE"  # for tests: how long an idle watcher stays
 _BOOT = f"{os.path.dirname(os.path.dirname(os.path.abspath(__file__)))}/_watch.py"
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _LOG_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MOST_LOG = 256 * 1024
-_HANDED = 1  # the descriptor on which a new watcher gets the lock: a shell leaves it alone
-# sh exits at once, so that the watcher is not our child: a dead one would stay a zombie in a living wrapper.
+_HANDED = 1  # the descriptor on which a new watcher gets the lock; sh does not use it
+# sh exits at once, so the watcher is not our child. A dead child would stay a zombie in a living wrapper.
 _AWAY = '"$@" &'
-# What a watcher needs from its starter's environment: to find programs, settings and tmux servers, and for
-# onEnd the person's screen. Nothing of a run.
+# The variables that a watcher keeps from its starter: they lead to programs, settings and tmux servers,
+# and for onEnd to the person's screen. It keeps nothing of a run.
 _KEPT = frozenset(
     {
         *("PATH", "HOME", "SHELL", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "LD_LIBRARY_PATH"),
@@ -49,7 +50,7 @@ _KEPT_FAMILIES = ("LC_", "XDG_", "SLURM_")
 def ensure(home: str, environment: Mapping[str, str] | None = None) -> bool:
     """Start the watcher of a state directory if it has none; say whether one was started.
 
-    It is not waited for, and a machine that cannot have one gets none.
+    The call does not wait for the watcher. A machine that cannot have one gets none.
     """
     try:
         held = take(home)
@@ -65,7 +66,7 @@ def ensure(home: str, environment: Mapping[str, str] | None = None) -> bool:
 
 
 def argv(home: str, *more: str) -> list[str]:
-    """Return the command of a watcher. -P: what lies in a folder of the caller's is never imported."""
+    """Return the command of a watcher. -P keeps Python from importing files of the caller's folder."""
     return [sys.executable, "-P", _BOOT, home, *more]
 
 
@@ -135,7 +136,7 @@ def _is_at(handle: int, path: str) -> bool:
 
 
 def adopt(home: str, handed: int) -> int | None:
-    """Return the lock that was handed over on a descriptor, as one of our own; None if there is none."""
+    """Return a new descriptor of the lock that was handed over; None if there is none."""
     try:
         held = os.dup(handed)
     except OSError:
@@ -147,19 +148,19 @@ def adopt(home: str, handed: int) -> int | None:
 
 
 def holds(home: str, held: int) -> bool:
-    """Say whether the lock that we hold is still the one that others look at."""
+    """Say whether the file that we have locked is still the one that others look at."""
     return _is_at(held, f"{_folder(home)}/{LOCK}")
 
 
 def sign(held: int) -> None:
-    """Write into the lock who holds it."""
+    """Write our pid and start time into the lock."""
     me = process.myself()
     os.ftruncate(held, 0)
     os.pwrite(held, f"{me.pid} {me.start_time}\n".encode(), 0)
 
 
 def holder(home: str) -> tuple[int, int] | None:
-    """Return pid and start time of the watcher; None if there is none, or it has not said so yet."""
+    """Return pid and start time of the watcher; None if there is none, or it has not signed the lock yet."""
     try:
         handle = os.open(f"{_folder(home)}/{LOCK}", os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
@@ -178,13 +179,13 @@ def holder(home: str) -> tuple[int, int] | None:
 
 
 def become(home: str, environment: Mapping[str, str]) -> None:
-    """Become a watcher in this process; it leaves at once if there is one."""
+    """Become a watcher in this process, which exits at once if there is one already."""
     command = argv(home)
     os.execve(command[0], command, surroundings(home, environment))  # noqa: S606  (no shell)
 
 
 def settle(home: str) -> None:
-    """Leave our starter: get a session, a folder and streams of our own. Errors go into a log."""
+    """Detach from our starter: get a session, a folder and streams of our own. Errors go into a log."""
     with ignoring(PermissionError):  # we lead one already
         os.setsid()
     os.chdir("/")
@@ -197,10 +198,10 @@ def settle(home: str) -> None:
 
 
 def bound_log(home: str) -> None:
-    """Point our stderr at the log, and begin it anew where it is full."""
+    """Point our stderr at the log; begin a new log if it is full."""
     folder = f"{_folder(home)}/logs"
     path = f"{folder}/{LOG}"
-    with ignoring(OSError):  # a disk that takes no log takes none
+    with ignoring(OSError):  # the watcher also works without a log
         if _is_at(2, path) and os.fstat(2).st_size <= _MOST_LOG:
             return
         os.makedirs(folder, mode=0o700, exist_ok=True)
