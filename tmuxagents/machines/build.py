@@ -1,7 +1,8 @@
-"""This very program as others can install it: its version with a hash of its files, and an archive of it.
+"""This very tmuxagents for another machine: its version with a hash of its files, and an archive of it.
 
-The archive holds the package and the packages that it needs, without compiled parts: so it fits each Python
-from 3.11 on, and the far machine needs neither pip nor an index. PyYAML alone has one, and does without.
+The archive holds the package and the packages that it needs. So the far machine needs neither pip nor an
+index. Compiled parts are left out, so that it fits every Python from 3.11 on; only PyYAML has one, and it
+works without.
 
 Touches: the installed packages.
 """

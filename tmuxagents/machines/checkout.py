@@ -1,8 +1,8 @@
-"""Over there: the private repository of a project, and a checkout for each run that began with its code.
+"""On the far machine: a project's private repository, and a checkout for each run that it was sent for.
 
 A checkout is a repository of its own, which only borrows the project's objects. So a child's branches,
-configuration and hooks concern no other run, and its `.git` lies in its folder. Our own git commands go
-through the private repository, never through the child's configuration.
+configuration and hooks affect no other run, and its `.git` is inside its folder. Our own git commands use the
+private repository, never the child's configuration.
 
 Touches: the disk, by git.
 """
@@ -29,7 +29,7 @@ _FAR = "far"  # in the state directory
 
 
 class Project:
-    """A project of another machine, as it lies here."""
+    """A project of another machine: its repository and its checkouts here."""
 
     def __init__(self, key: str, home: str, environment: Mapping[str, str]) -> None:
         refs.check_key(key)
@@ -50,7 +50,7 @@ class Project:
         return f"{self.checkouts}/{run_id}"
 
     def receive(self, form: str) -> NoReturn:
-        """Become the git that takes what is sent to this project."""
+        """Become the git that receives commits for this project."""
         if not os.path.isdir(f"{self.repository}/objects"):
             git.refuse_old(self.git)
             made = _name_to_make(self.repository)
@@ -60,7 +60,7 @@ class Project:
         self.git.become("receive-pack", self.repository)
 
     def upload(self) -> NoReturn:
-        """Become the git that gives out what this project has."""
+        """Become the git that sends commits of this project."""
         if not os.path.isdir(self.repository):
             raise _missing(f"There is no repository {self.key}")
         self.git.become("upload-pack", "--strict", self.repository)
@@ -102,18 +102,18 @@ class Project:
                 own.read("config", name, value)
 
     def names(self, *prefixes: str) -> dict[str, str]:
-        """Return refs below these, and the commit of each."""
+        """Return the refs below these prefixes, and the commit of each."""
         lines = self.git.read("for-each-ref", "--format=%(objectname) %(refname)", *prefixes)
         pairs = (os.fsdecode(line).split(" ", 1) for line in lines.splitlines())
         return {name: commit for commit, name in pairs}
 
     def confirm(self, run_id: str, commits: Iterable[str]) -> None:
-        """Note which commits of a run are known to have come back."""
+        """Record which commits of a run have come back."""
         back = {f"{refs.BACK}/{run_id}/{commit}": commit for commit in commits}
         self.git.read("update-ref", "--stdin", given=refs.updates([], back)[1])
 
     def remove(self, run_id: str) -> None:
-        """Remove a run's checkout and its refs, and the repository with the last of them. Raises OSError."""
+        """Remove a run's checkout and its refs; with the last run, also the repository. Raises OSError."""
         path = self.checkout(run_id)
         if os.path.islink(self.checkouts):
             raise OSError(errno.ELOOP, "it is a link", self.checkouts)
@@ -126,7 +126,7 @@ class Project:
         if self.names(refs.BASE, refs.SENT):
             return
         removal.remove(self.repository)
-        with contextlib.suppress(OSError):  # something unfinished, say (list_unfinished)
+        with contextlib.suppress(OSError):  # for example, something unfinished is there (list_unfinished)
             os.rmdir(self.checkouts)
 
 
@@ -140,7 +140,7 @@ def list_checkouts(home: str, environment: Mapping[str, str]) -> Iterator[tuple[
 
 
 def list_unfinished(home: str) -> Iterator[str]:
-    """Yield what broken-off launches have left: half-made folders, repositories without a checkout."""
+    """Yield what interrupted launches have left: half-made folders, repositories without a checkout."""
     top, keys = f"{home}/{_FAR}", _names(f"{home}/{_FAR}/checkouts")
     for folder in (f"{top}/repositories", *(f"{top}/checkouts/{key}" for key in keys)):
         yield from (f"{folder}/{name}" for name in _names(folder) if name.startswith(_MAKING))
@@ -164,7 +164,7 @@ def _name_to_make(path: str) -> str:
 
 
 def _put(made: str, path: str) -> None:
-    """Give what is made its name, unless another process did the same meanwhile. Raises OSError."""
+    """Give a new folder its name, unless another process was first. Raises OSError."""
     try:
         os.rename(made, path)
     except OSError as error:

@@ -1,9 +1,9 @@
-"""Here: the code that goes to another machine with a run, and what comes back.
+"""Here: the code that goes to another machine with a run, and the commits that come back.
 
-`look` decides before there is a run; `send` makes the checkout over there, once a run; `bring_back` fetches
-what the child left, as refs of its own. The run's machine.json says what was sent, and then what came back.
-Each step can be repeated after a link was cut. Branches, index, worktree and configuration here stay as they
-are.
+Before there is a run, `look` decides whether code goes along, and which. `send` makes the checkout of a run
+over there. `bring_back` stores the child's commits here under separate refs. The run's machine.json
+records what was sent and what came back. After a cut connection, each step can be repeated. Branches, index,
+worktree and configuration here are never changed.
 
 Joins.
 """
@@ -53,7 +53,7 @@ class Looked(NamedTuple):
 def look(folder: str, environment: Mapping[str, str]) -> Looked | None:
     """Return the code that a child of this folder needs, or refuse it; None outside of git projects."""
     if not any(os.path.lexists(f"{each}/.git") for each in upwards(folder, places.user_home(environment))):
-        return None  # also below a home directory that is a repository
+        return None  # also below a home directory, even if that is a repository
     here = Git(environment, folder=folder)
     top = here.ask("rev-parse", "--show-toplevel")
     if top.code != 0:
@@ -115,7 +115,7 @@ def send(code: Code, run_id: str, host: Host, environment: Mapping[str, str]) ->
 
 
 def bring_back(code: Code, run_id: str, host: Host, environment: Mapping[str, str]) -> Left:
-    """Fetch what a run left to refs of its own here. Raises Unreachable, Unusable."""
+    """Fetch what a run left, to separate refs here. Raises Unreachable, Unusable."""
     request = {"key": code.key, "run": run_id}
     answer = _ask(host, request | {"do": "leave", "checkout": code.checkout or run_id}, environment)
     left = refs.parse_left(answer, run_id)
@@ -142,7 +142,7 @@ def bring_back(code: Code, run_id: str, host: Host, environment: Mapping[str, st
 
 
 def of_run_before(run_dir: str) -> dict[str, Any] | None:
-    """Return the code of a run whose checkout a new one is going to work in, too."""
+    """Return the code of an earlier run, whose checkout a new run will work in, too."""
     found = _of_run(run_dir)
     return found and found._replace(checkout=found.checkout or os.path.basename(run_dir)).document()
 
@@ -153,7 +153,7 @@ def _of_run(run_dir: str) -> Code | None:
 
 
 def send_with(run_dir: str, host: Host, environment: Mapping[str, str], asked: bytes) -> bytes:
-    """Send the code that goes with a run, if any; return what to ask of the far machine then."""
+    """Send the code that goes with a run, if any; return the request with the folder to work in."""
     found = _of_run(run_dir)
     if found is None or found.checkout:
         return asked
@@ -163,7 +163,7 @@ def send_with(run_dir: str, host: Host, environment: Mapping[str, str], asked: b
 
 
 def bring_back_of(run_dir: str, host: Host, environment: Mapping[str, str]) -> None:
-    """Fetch what a run left, and write down what it was, or why not. Raises Unreachable, OSError."""
+    """Fetch what a run left, and record what came back, or why it did not. Raises Unreachable, OSError."""
     try:
         found = _of_run(run_dir)
         if found is None:
@@ -181,9 +181,9 @@ def bring_back_of(run_dir: str, host: Host, environment: Mapping[str, str]) -> N
 class Bringing:
     """The results of one host that wait for code: a run ends here only when its code is back.
 
-    It comes one run after the other, beside the mirror, whose connection carries the other runs meanwhile. A
-    mirror that is killed loses nothing, since the next one gets the same results again. `miss` is called with
-    the reason why the host does not answer.
+    A thread beside the mirror brings back the code of one run after the other; meanwhile the mirror follows
+    the other runs. If the mirror is killed, nothing is lost: the next one gets the same results again.
+    `miss` is called with the reason if the host does not answer.
     """
 
     def __init__(self, host: Host, environment: Mapping[str, str], miss: Callable[[str], None]) -> None:
@@ -200,7 +200,7 @@ class Bringing:
             return bool(self._results)
 
     def end(self, run_dir: str, result: bytes) -> None:
-        """Let a run end here with this result, as soon as its code is back. Without code that is at once."""
+        """End a run here with this result as soon as its code is back; at once if it has no code."""
         if _CODE not in (directory.read_machine(run_dir) or {}):
             writing.replace(run_dir, directory.RESULT, result)
             return
@@ -220,7 +220,7 @@ class Bringing:
                 pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
     def _next(self) -> str | None:
-        """Return the next run; without one the thread is over, and the next end starts another."""
+        """Return the next run. If there is none, the thread ends, and the next result starts another."""
         with self._lock:
             run_dir = next(iter(self._results), None)
             if run_dir is None:
@@ -236,7 +236,7 @@ class Bringing:
         except Unreachable as why:
             self._miss(why.message)
             return False
-        except OSError:  # our own disk is full, say: it is tried again
+        except OSError:  # for example, our disk is full: it is tried again
             return False
         with self._lock:
             del self._results[run_dir]
@@ -247,7 +247,7 @@ class Bringing:
 
 
 def _ask(host: Host, request: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str, Any]:
-    """Ask another machine for something, see machines/leavings. Raises Unreachable, Unusable."""
+    """Send a request about code to another machine (see machines/leavings). Raises Unreachable, Unusable."""
     given = jsonline.encode(request)
     return requests.ask(host, ["_code", "do"], environment, text=given, limit_s=_LONG_S)
 
@@ -257,7 +257,7 @@ def _program(host: Host, *words: str) -> str:
 
 
 def _over(host: Host, environment: Mapping[str, str], repository: str, *words: str) -> None:
-    """Call git over the connection to a host: it calls ssh with a name and one more word."""
+    """Call git over the connection to a host; git calls our ssh with a name and one more word."""
     way = shlex.join(ssh.prefix(host, environment=environment))
     and_tell = f'set -- $?; echo "{_LEFT_WITH}$1" >&2; exit "$1"'
     more = {

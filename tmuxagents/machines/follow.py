@@ -1,9 +1,9 @@
-"""The far end of a mirror, which sends what is new in run directories here; and the frames that it sends.
+"""The far end of a mirror, which sends what is new in run directories here; and the frames, for both ends.
 
-It is asked in lines, `{"run": ID, "at": {"events.jsonl": 120}}`, and answers in frames: a JSON line, then as
-many bytes as that says. A file that only grows is sent from where the mirror is; any other whole, when it
-has changed. The result comes last, and only once no wrapper can write any more. watcher/mirror reads the
-frames with the second part.
+A request is a line, `{"run": ID, "at": {"events.jsonl": 120}}`. The answer comes in frames: a JSON line, then
+the number of bytes that the line gives. A file that only grows is sent from the offset of the mirror. Any
+other file is sent whole when it has changed. The result comes last, only when no wrapper can write any more.
+The second part of this module is for the near end: watcher/mirror reads, checks and writes frames with it.
 
 Joins.
 """
@@ -42,8 +42,8 @@ _MOST = dict.fromkeys(APPENDED, PIECE) | dict.fromkeys((*WHOLE, directory.RESULT
 ROUND_S = 0.05  # between two looks at runs that talk
 _IDLE_S = 0.25  # between two looks while none does
 _BEAT_S = 3.0
-_SWEEP_S = 1.0  # so often all files of a run are looked at, not its events alone
-_KEEP_S = 10.0  # so often a watcher is started here, should there be none
+_SWEEP_S = 1.0  # how often all files of a run are checked, not only its events
+_KEEP_S = 10.0  # how often a watcher is started here, if there is none
 _AT_ONCE = 64  # frames of one run in one round, so that one run does not hold up the others
 
 
@@ -62,7 +62,7 @@ def serve(home: str, lifeline: Lifeline, out: int) -> None:
 
 
 def follow(home: str, lifeline: Lifeline, write: Callable[[bytes], None]) -> None:
-    """Send what is new of the runs that are asked for, until the reader has gone."""
+    """Send what is new in the requested runs, until the reader has gone."""
     runs: dict[str, FollowedRun] = {}
     swept_at = beat_at = kept_at = 0.0
 
@@ -91,7 +91,7 @@ def follow(home: str, lifeline: Lifeline, write: Callable[[bytes], None]) -> Non
 
 
 def _asked(lifeline: Lifeline, limit_s: float) -> list[dict[str, Any]]:
-    """Wait for what is asked next, but not longer than the limit."""
+    """Wait for the next requests, but not longer than the limit."""
     poll = select.poll()
     poll.register(lifeline.handle, select.POLLIN)
     if not poll.poll(round(limit_s * 1000)):
@@ -119,15 +119,15 @@ class FollowedRun:
         self._inodes: dict[str, int] = {}
         self._marks: dict[str, Mark | None] = {}
         self._wants_more = True
-        self._waiting: str | None = None  # in Slurm, what for
+        self._waiting: str | None = None  # for what, in Slurm's queue
 
     def talks(self) -> bool:
-        """Say whether its events have grown, or more waits to be sent."""
+        """Say whether its events have changed, or more is left to send."""
         mark = mark_of(f"{self.run_dir}/{directory.EVENTS}")
         return self._wants_more or mark != self._marks.get(directory.EVENTS)
 
     def send(self, send: Callable[[dict[str, Any], bytes], None]) -> bool:
-        """Send what is new; say whether that was all there will ever be."""
+        """Send what is new; say whether nothing more can come."""
         wrapper = directory.read_wrapper(self.run_dir)
         machine = directory.read_machine(self.run_dir)
         presence = presence_of(wrapper, machine)
@@ -148,7 +148,7 @@ class FollowedRun:
         if self._wants_more:
             return False
         for name in WHOLE:
-            if over or name != directory.SESSION:  # it grows for as long as the child works
+            if over or name != directory.SESSION:  # the session grows as long as the child works
                 self._whole(name, send)
         if result is not None:
             send({"run": self.run_id, "file": directory.RESULT, "whole": True}, result)
@@ -163,7 +163,7 @@ class FollowedRun:
         if mark[2] == 0 and name not in self._at:
             send({"run": self.run_id, "file": name, "at": 0}, b"")
         at, inode = self._at.get(name, 0), self._inodes.setdefault(name, mark[1])
-        if mark[2] < at or inode != mark[1]:  # a log was begun anew (runs/logs does so with a huge one)
+        if mark[2] < at or inode != mark[1]:  # a log was begun anew, as runs/logs does with a huge one
             at, self._inodes[name] = 0, mark[1]
             send({"run": self.run_id, "file": name, "at": 0, "anew": True}, b"")
         while at < mark[2] and left > 0:
@@ -190,11 +190,11 @@ class FollowedRun:
 
 
 class Broken(ValueError):
-    """What comes from the other machine is no stream of frames."""
+    """The other machine sends no valid stream of frames."""
 
 
 class Frame:
-    """A part of one file of one run, or a word about it."""
+    """A part of one file of a run, news of the run, or a sign of life."""
 
     __slots__ = ("at", "is_gone", "is_new", "name", "run_id", "text", "waiting")
 
@@ -209,13 +209,13 @@ class Frame:
 
 
 class FrameReader:
-    """Cuts what comes in, piece by piece, into frames. It refuses whatever could do harm here."""
+    """Cuts the incoming bytes into frames. It refuses every frame that could do harm here."""
 
     def __init__(self) -> None:
         self._text = bytearray()
 
     def take(self, piece: bytes) -> Iterator[Frame]:
-        """Take a piece; yield the frames that are whole by now. Raises Broken."""
+        """Take a piece; yield the frames that are complete now. Raises Broken."""
         self._text += piece
         while True:
             end = self._text.find(b"\n", 0, _LONGEST_HEAD)
@@ -256,7 +256,7 @@ def _head(line: bytes) -> dict[str, Any]:
 
 
 class NotInStep(ValueError):
-    """A file here has another length than the far end believes."""
+    """A file here does not have the length that the far end expects."""
 
 
 def append_piece(run_dir: str, frame: Frame) -> None:
@@ -269,7 +269,7 @@ def append_piece(run_dir: str, frame: Frame) -> None:
         os.close(folder)
     try:
         if frame.at is None or frame.at + len(frame.text) > directory.MOST_BYTES:
-            return  # no reader reads on there, and another machine must not fill our disk
+            return  # readers stop there, and another machine must not fill our disk
         if frame.is_new:
             os.ftruncate(handle, 0)
             return

@@ -26,13 +26,13 @@ FILE = "hosts.json"
 _LOCK = "hosts.lock"
 _LOCK_S = 5.0
 _LONGEST = 100
-_MEMBERS = {"max_running": "maxRunning"}  # of the file, where they are not called as the fields of a host
-# It becomes a word of ssh's command line and the name of a file. `:` and `slurm@` belong to `--on`.
+_MEMBERS = {"max_running": "maxRunning"}  # field -> its key in the file, where they differ
+# A name becomes a word of ssh's command line and the name of a file. `:` and `slurm@` belong to `--on`.
 _NAME = re.compile(rf"(?!slurm(?:@|$))[A-Za-z0-9_][A-Za-z0-9._@-]{{0,{_LONGEST - 1}}}")
 
 
 class Host(NamedTuple):
-    """One machine, as `hosts add` has found it."""
+    """One machine, as `hosts add` has recorded it."""
 
     name: str
     engine: str
@@ -112,7 +112,7 @@ def _change(environment: Mapping[str, str], change: Callable[[dict[str, Host]], 
 
 
 def parse_hosts(text: str) -> dict[str, Host]:
-    """Return the hosts of a file's text. Raises ValueError with what is wrong."""
+    """Return the hosts of a file's text. Raises ValueError with the fault."""
     document = jsonline.decode(text)
     entries = document.get("hosts") if isinstance(document, dict) else None
     if not isinstance(entries, dict):

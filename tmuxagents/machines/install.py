@@ -1,4 +1,4 @@
-"""This very version of tmuxagents on a far machine: a private environment, whole or not at all.
+"""Install this very version of tmuxagents on a far machine: a private environment, whole or not at all.
 
 Joins.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _LIMIT_S = 300.0
 _ASKING_S = 60.0
 _SHOWN = 200
-# What we may remove: a version in a folder `far` that we have made, by the program in it.
+# The program of an environment that we may remove: a version in a folder `far` that we have made.
 _OURS = re.compile(r"(/.+/tmuxagents/far/[0-9][0-9A-Za-z.+-]*-[0-9a-f]+)/tmuxagents")
 _ASKING = """
 TMUXAGENTS_HOME=$asked-$$ "$program" agents --json </dev/null
@@ -42,7 +42,7 @@ rmdir -- "$far" "${far%/*}" 2>/dev/null || :
 
 
 def install(host: Host, found: FarFacts, environment: Mapping[str, str]) -> None:
-    """Install it there. Raises Unusable, or Unreachable; then nothing of it is left there."""
+    """Install it there. Raises Unusable or Unreachable, and then leaves nothing there."""
     folder = found.program.rpartition("/")[0]
     base, _, version = folder.rpartition("/")
     launcher = (
@@ -70,9 +70,9 @@ def install(host: Host, found: FarFacts, environment: Mapping[str, str]) -> None
 
 
 def read_agents(host: Host, environment: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return what tmuxagents over there says of the agents: versions, and where it can tell logins.
+    """Return what tmuxagents over there reports about the agents: versions and, if it can, logins.
 
-    What it keeps of the answers goes with them, so that the state directory there stays as it was.
+    It runs with a temporary state directory, so that the real one stays as it was.
     """
     program = host.command[-1]
     values = {"asked": f"{program.rpartition('/')[0]}/.asked", "program": program}
@@ -86,7 +86,7 @@ def read_agents(host: Host, environment: Mapping[str, str]) -> list[dict[str, An
 
 
 def parse_agents(text: bytes) -> list[dict[str, Any]] | None:
-    """Return the installed agents of what `agents --json` has printed; None if it is something else."""
+    """Return the installed agents in the output of `agents --json`; None if it is something else."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
@@ -99,7 +99,7 @@ def parse_agents(text: bytes) -> list[dict[str, Any]] | None:
 
 
 def uninstall(host: Host, environment: Mapping[str, str], *, force: bool) -> str:
-    """Remove a host's environment over there, and return its folder. Runs there may refuse it."""
+    """Remove a host's environment over there, and return its folder. Refuse it while runs are active."""
     ours = _OURS.fullmatch(host.command[-1])
     if ours is None:
         message = f"{host.command[-1]} on {host.name} was not installed by hosts add, so it stays."
@@ -116,7 +116,7 @@ def uninstall(host: Host, environment: Mapping[str, str], *, force: bool) -> str
 
 
 def _active(host: Host, environment: Mapping[str, str]) -> int:
-    """Return how many runs over there have not ended, also those of other machines."""
+    """Return how many runs over there have not ended, including those of other machines."""
     try:
         answer = ssh.run(
             host, ["poll", "-A", "--others", "--json"], timeout=_ASKING_S, environment=environment
@@ -126,4 +126,4 @@ def _active(host: Host, environment: Mapping[str, str]) -> int:
     except Unreachable:
         raise
     except (Unusable, ValueError, KeyError, TypeError):
-        return 0  # it is damaged or gone: no run can rely on it
+        return 0  # tmuxagents there is damaged or gone: no run can rely on it

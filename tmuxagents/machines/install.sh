@@ -1,14 +1,14 @@
-# Makes a private environment on a far machine out of the archive on stdin, whole or not at all. It changes nothing
-# outside of the folder $base.
+# Makes a private environment on a far machine from the archive on stdin, whole or not at all. It changes nothing
+# outside the folder $base.
 #
-# Before it come: python, base, version, launcher (the text of the program that people and tmuxagents call).
+# Set before it: python, base, version, launcher (the text of the program that people and tmuxagents call).
 
 set -eu
 umask 077
-highest= there=$base # of the folders that are made here
+highest= there=$base # the highest folder that is made here
 while [ ! -d "$there" ]; do highest=$there there=${there%/*}; done
 mkdir -p "$base"
-for old in "$base"/.making-*; do # of those that were killed
+for old in "$base"/.making-*; do # left by installations that were killed
   if [ -d "$old" ] && ! kill -0 "${old##*-}" 2>/dev/null; then rm -rf "$old"; fi
 done
 making=$base/.making-$$

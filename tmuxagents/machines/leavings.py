@@ -1,10 +1,10 @@
-"""Over there: what a child left in its checkout, as commits of the project's repository. Joins.
+"""On the far machine: what a child left in its checkout, as commits of the project's repository. Joins.
 
-Those are its own commits, and on top of its HEAD one for what it has not committed and does not ignore. The
-checkout does not change, and nothing that the child has configured there is used: the commit on top is made
-with another index, in the private repository, which only reads the child's objects.
+These are the child's own commits, and one more on top of its HEAD for all that it neither committed nor
+ignored. That commit is made in the private repository, with another index, which only reads the child's
+objects. So the checkout does not change, and nothing that the child configured there is used.
 
-`answer_about_code` carries out what the machine that sent the code asks for.
+`answer_about_code` carries out the requests of the machine that sent the code.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _BY = {
 
 
 def gather(project: Project, checkout: str, run_id: str) -> Left:
-    """Make refs of what a run left; the same refs again if nothing has changed since. Raises GitRefused."""
+    """Make refs of what a run left; they stay the same if nothing has changed since. Raises GitRefused."""
     work = _Work.of(project, checkout, run_id)
     if work is None:
         return Left({}, [], is_gone=True)
@@ -56,7 +56,7 @@ def gather(project: Project, checkout: str, run_id: str) -> Left:
 
 
 def missing(project: Project, checkout: str) -> list[str]:
-    """Return what lies in a checkout and has not come back. Raises GitRefused."""
+    """Return what is in a checkout and has not come back. Raises GitRefused."""
     work = _Work.of(project, checkout, checkout)
     if work is None:
         return []
@@ -89,7 +89,7 @@ class _Work:
 
     @classmethod
     def of(cls, project: Project, checkout: str, run_id: str) -> _Work | None:
-        """Look at a checkout for a run; None if it is gone."""
+        """Read a checkout for a run; None if it is gone."""
         refs.check_run(run_id)
         tree = project.checkout(checkout)
         if os.path.islink(tree) or not os.path.isdir(tree):
@@ -107,17 +107,17 @@ class _Work:
         return work
 
     def names(self) -> list[str]:
-        """Return the paths that no commit has."""
+        """Return the paths that are in no commit."""
         return sorted(os.fsdecode(path) for path in self._kept)
 
     def _read_own(self, own: Git) -> None:
-        """Take HEAD, branches and stash from the child's repository: their names, and nothing is run."""
+        """Read HEAD, branches and stash of the child's repository; nothing of it is run."""
         head = own.line("rev-parse", "--verify", "--quiet", "HEAD")
         answer = own.ask("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/stash")
         lines = [os.fsdecode(line).split(" ", 1) for line in answer.out.splitlines()]
-        names = {"refs/stash": "@stash"}  # else as the branch is called
+        names = {"refs/stash": "@stash"}  # all others have the name of their branch
         found = {names.get(ref, ref.removeprefix("refs/heads/")): commit for commit, ref in lines[:_BRANCHES]}
-        for folder in ("rebase-merge", "rebase-apply"):  # broken off: its commits may be on no branch
+        for folder in ("rebase-merge", "rebase-apply"):  # unfinished: its commits may be on no branch
             text = directory.read_bytes(f"{self._own}/{folder}/orig-head", limit=100)
             if text:
                 found["@rebased"] = text.decode("ascii", "replace").strip()
@@ -137,7 +137,7 @@ class _Work:
         return bool(self._git.read("rev-list", "--max-count=1", commit, "--not", self._base, *others))
 
     def take_objects(self) -> None:
-        """Copy what belongs to the tips, and not to the base, out of the child's repository."""
+        """Copy the objects of the tips that the base lacks out of the child's repository."""
         pack = f"{self._project.repository}/objects/pack/pack"
         given = "".join(f"{line}\n" for line in (*self.tips.values(), f"^{self._base}")).encode()
         words = ("pack-objects", "--revs", "--quiet", "--non-empty", pack)
@@ -145,7 +145,7 @@ class _Work:
             self._git.read(*words, given=given, limit_s=LONG_S)
 
     def commit(self, run_id: str) -> str:
-        """Return a commit of all that lies in the checkout: HEAD, or a new one on top of it."""
+        """Return a commit of all that is in the checkout: HEAD, or a new commit on top of it."""
         with tempfile.TemporaryDirectory(prefix="tmuxagents-") as folder:
             more = {**self._view, **_BY, "GIT_INDEX_FILE": f"{folder}/index"}
             view = self._project.at(self._project.repository, self._tree, **more)
@@ -157,7 +157,7 @@ class _Work:
             )
             fitting = self._fitting(found)
             self._take(view, fitting)
-            taken = set(view.read("ls-files", "-z").split(b"\0"))  # git ignores some names, and goes on
+            taken = set(view.read("ls-files", "-z").split(b"\0"))  # git skips some names silently
             left_out = [path for path in fitting if path not in taken]
             self._kept |= {path for path in left_out if os.path.lexists(self._root + path)}
             tree = view.read("write-tree", limit_s=LONG_S).decode().strip()
@@ -166,7 +166,7 @@ class _Work:
         form = "--format=%(tree) %(parent) %(objectname)"
         for line in self._git.read("for-each-ref", form, refs.LEFT, refs.BACK).decode().splitlines():
             if line.startswith(f"{tree} {self._head} "):
-                return line.rpartition(" ")[2]  # of the last time
+                return line.rpartition(" ")[2]  # the commit of the last time
         words = f"What run {run_id} left uncommitted\n".encode()
         made = view.read("commit-tree", tree, "-p", self._head, given=words)
         return made.decode().strip()
@@ -180,13 +180,13 @@ class _Work:
         parts = view.read(*words, limit_s=LONG_S).split(b"\0")
         pairs = list(zip(parts[::2], parts[1::2], strict=False))
         new = self._untracked(view)
-        self._kept |= {path for path in new if path.endswith(b"/")}  # repositories inside of it
+        self._kept |= {path for path in new if path.endswith(b"/")}  # repositories inside the checkout
         found = [path for status, path in pairs if status != b"D"]
         found += [path for path in new if path and not path.endswith(b"/")]
         return [path + b"\0" for status, path in pairs if status == b"D"], found
 
     def _untracked(self, view: Git) -> list[bytes]:
-        """Return what is new and not ignored; also the child's own list of what to ignore counts."""
+        """Return the paths that are new and not ignored, by the project's rules and the child's own."""
         exclude = f"{self._own}/info/exclude"
         own = [f"--exclude-from={exclude}"] if os.path.isfile(exclude) else []
         words = ("ls-files", "-z", "--others", "--exclude-standard", *own)
@@ -205,13 +205,13 @@ class _Work:
             return False
 
     def _fitting(self, paths: list[bytes]) -> list[bytes]:
-        """Return the paths whose files are not too large to be taken, the smallest first."""
+        """Return the paths of files that are not too large, the smallest first; note the others as kept."""
         sizes = {}
         for path in paths:
             try:
                 sizes[path] = os.lstat(self._root + path).st_size
             except OSError:
-                sizes[path] = 0  # git says what it is
+                sizes[path] = 0  # git reports the fault
         taken, total = [], 0
         for path, size in sorted(sizes.items(), key=lambda pair: pair[1]):
             total += size
@@ -222,7 +222,7 @@ class _Work:
         return taken
 
     def _take(self, view: Git, paths: list[bytes]) -> None:
-        """Put files into the index; what git refuses, and what we may not read, is found by halves."""
+        """Put files into the index. A file that git refuses is found by halving the list."""
         if not paths:
             return
         words = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
@@ -241,7 +241,7 @@ class _Work:
 
 
 def answer_about_code(asked: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str, Any]:
-    """Do what is asked; return the answer. Each of these can be asked for again."""
+    """Carry out a request; return the answer. Each request can be repeated."""
     run_id = _text(asked, "run")
     project = Project(_text(asked, "key"), places.own_home(environment), environment)
     match asked.get("do"):

@@ -1,6 +1,6 @@
-"""Whether a host answers, as its mirror has written it down; and the start of a mirror where there is none.
+"""Whether a host answers, as its mirror has recorded it; and the start of a mirror where there is none.
 
-Every `poll` of a far run reads what is written down.
+Every `poll` of a far run reads that record.
 
 Touches: the state directory, processes.
 """
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 _MOST = 4096
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-_AWAY = '"$@" &'  # sh goes at once, and the mirror is nobody's child
+_AWAY = '"$@" &'  # sh exits at once, so the mirror is not our child
 
 
 def folder(home: str) -> str:
-    """Return the folder of what is known of other machines."""
+    """Return the folder of the records of other machines."""
     return f"{home}/machines"
 
 
 def unreachable_since(home: str, host: str) -> float | None:
-    """Return since when a host has not answered; None if it answers, as far as is known."""
+    """Return since when a host has not answered; None if it answers, or nothing is known."""
     since = read(home, host).get("unreachableSince")
     return float(since) if isinstance(since, (int, float)) else None
 
@@ -52,7 +52,7 @@ def unreachable(home: str) -> dict[str, float]:
 
 
 def read(home: str, host: str) -> Mapping[str, Any]:
-    """Return what was written down of a host last."""
+    """Return the last record of a host."""
     text = directory.read_bytes(f"{folder(home)}/{host}.json", limit=_MOST)
     try:
         found = jsonline.decode(text) if text else {}
@@ -68,7 +68,7 @@ def heard(home: str, host: str) -> tuple[float | None, float | None]:
 
 
 def write(home: str, host: str, *, heard_at: float | None, since: float | None, why: str | None) -> None:
-    """Write down whether a host answers. Best effort: the next change is written again."""
+    """Record whether a host answers. A failure does no harm: the next change is recorded again."""
     path = f"{folder(home)}/{host}.json"
     making = f"{path}.{secret()}"
     document = {"v": 1, "host": host, "lastHeard": heard_at, "unreachableSince": since, "why": why}
@@ -86,7 +86,7 @@ def write(home: str, host: str, *, heard_at: float | None, since: float | None, 
 
 
 def ensure_mirror(home: str, host: str, environment: Mapping[str, str]) -> bool:
-    """Start the mirror of a host unless one works; say whether one was started. It is not waited for."""
+    """Start the mirror of a host unless one works; say whether one was started. Do not wait for it."""
     around = {**watcher_lock.surroundings(home, environment), "TMUXAGENTS_ROLE": "mirror"}
     command = ["/bin/sh", "-c", _AWAY, "sh", sys.executable, "-P", "-m", "tmuxagents", "_far", "mirror", host]
     try:

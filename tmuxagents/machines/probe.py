@@ -1,4 +1,4 @@
-"""What is on a far machine, asked by one script over one connection, and whether children can work there.
+"""Check whether children can work on a far machine, by one script over one connection.
 
 Joins.
 """
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 _LIMIT_S = 60.0
 _PYTHON = (3, 11)
-_NEEDED_KB = 60 * 1024  # what an installation takes, and the first runs
+_NEEDED_KB = 60 * 1024  # for an installation and the first runs
 _CLOCK_S = 10.0  # more is worth a warning
-_MOST_CLOCK_S = 600.0  # logins and TLS fail, and no age or order of runs is true any more
+_MOST_CLOCK_S = 600.0  # logins and TLS fail, and no age or order of runs is right any more
 _OTHERS_WRITE = (5, 8)  # in the letters of a mode, as drwxr-xr-x
 
 
 class FarFacts(NamedTuple):
-    """The answers of a far machine: word -> what it said, in order.
+    """The answers of a far machine: word -> its values, in order.
 
-    `ahead`: its clock, in seconds. `programs`: of the agents that were looked for.
+    `ahead`: how far its clock is ahead, in seconds. `programs`: those of the agents that were looked for.
     """
 
     said: Mapping[str, list[str]]
@@ -42,12 +42,12 @@ class FarFacts(NamedTuple):
     programs: Mapping[str, str]
 
     def first(self, word: str) -> str:
-        """Return the first answer to a question, empty without one."""
+        """Return the first value for a word; empty if there is none."""
         return (self.said.get(word) or [""])[0]
 
     @property
     def python(self) -> tuple[str, str]:
-        """Return version and path of the Python to use; the first one there if none is new enough."""
+        """Return version and path of the Python to use; of the first one found if none is new enough."""
         known = [answer.split(" ", 1) for answer in self.said.get("python", ()) if " " in answer]
         new = [one for one in known if _figures(one[0]) >= _PYTHON]
         version, path = (new or known or [["", ""]])[0]
@@ -55,17 +55,17 @@ class FarFacts(NamedTuple):
 
     @property
     def agents(self) -> dict[str, str]:
-        """Return the agents that are there, and their programs."""
+        """Return the installed agents, and the paths of their programs."""
         return dict(answer.split(" ", 1) for answer in self.said.get("agent", ()))
 
     @property
     def program(self) -> str:
-        """Return where this version of tmuxagents lies, or is to lie."""
+        """Return the path for this version of tmuxagents, whether it is there or not."""
         return f"{self.first('far')}/{build.version()}/tmuxagents"
 
     @property
     def command(self) -> tuple[str, ...]:
-        """Return the words that start it, with a state directory of its own where the homes are shared."""
+        """Return the words that start it; if both machines share the home, with its own state directory."""
         own = ("env", f"TMUXAGENTS_HOME={self.first('state')}") if self.first("shared") else ()
         return (*own, self.program)
 
@@ -104,7 +104,7 @@ def probe(host: Host, programs: Mapping[str, str], environment: Mapping[str, str
 
 @contextlib.contextmanager
 def _left_at(path: str) -> Iterator[None]:
-    """Leave a file for as long as a machine is asked: one that sees it shares our files."""
+    """Leave a file here during the probe: a machine that sees it shares our files."""
     with contextlib.suppress(OSError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     try:
@@ -115,7 +115,7 @@ def _left_at(path: str) -> Iterator[None]:
 
 
 def _ahead(clock: str, began: float, ended: float) -> float:
-    """Return the least by which a far clock can differ: it says whole seconds, of a moment between."""
+    """Return the least difference that a far clock must have: it gives whole seconds, read in between."""
     if not clock.isdigit():
         return 0.0
     least, most = int(clock) - ended, int(clock) + 1 - began
@@ -123,7 +123,7 @@ def _ahead(clock: str, began: float, ended: float) -> float:
 
 
 def judge(host: Host, found: FarFacts) -> list[Check]:
-    """Return a check for each thing that was asked, in the order of importance; what is broken refuses."""
+    """Return a check for each answer, the important ones first; a broken one refuses the machine."""
     return [check for look in _LOOKS for check in look(host, found)]
 
 

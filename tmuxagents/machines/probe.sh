@@ -1,8 +1,8 @@
-# What `hosts add` and `hosts check` ask a far machine: sh reads this from stdin. It prints lines of a word, a tab and
-# a value, between two lines with a token, since start files may print something, too. It changes nothing.
+# The questions of `hosts add` and `hosts check` to a far machine: sh reads this from stdin. It prints lines of a word,
+# a tab and a value, between two lines with a token, since start files may print something, too. It changes nothing.
 #
-# Before it come: token, version, agents (lines "name program"), cwd, below (of the near state directory, the part that
-# is not there yet; above it lies a file .tmuxagents-$token).
+# Set before it: token, version, agents (lines "name program"), cwd, below (the part of the near state directory's path
+# that is not there yet; in the folder above it is a file .tmuxagents-$token).
 
 say() { printf '%s\t%s\n' "$1" "$2"; }
 
@@ -10,14 +10,14 @@ limited() {
   if command -v timeout >/dev/null 2>&1; then timeout 10 "$@"; else "$@"; fi </dev/null 2>/dev/null
 }
 
-# nearest FOLDER: it, or the nearest folder above it that is there.
+# nearest FOLDER: prints it, or the nearest folder above it that exists.
 nearest() {
   there=$1
   while [ ! -d "$there" ] && [ "$there" != / ] && [ "$there" != . ]; do there=$(dirname "$there"); done
   printf '%s\n' "$there"
 }
 
-# ssh starts a command without the login's own PATH, where agents often are: what it has besides comes last.
+# ssh starts a command without the login's own PATH, where agents often are. Its other folders are added at the end.
 add_login_path() {
   login=$(limited "${SHELL:-/bin/sh}" -lc env | sed -n 's/^PATH=//p' | tail -n 1)
   before=$IFS

@@ -1,4 +1,4 @@
-"""Code on its way to another machine and back: its names, records of it, and the words for people. Pure."""
+"""Code on its way to another machine and back: names, records, and the words for people. Pure."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-LEFT = "refs/tmuxagents"  # what a run left: RUN, and RUN.branches/NAME for its other branches; there and here
-BASE, SENT = "refs/base", "refs/sent"  # there alone: what a run began with; what was sent for it just now
-BACK = "refs/back"  # there alone: RUN/COMMIT, known to have come back
+LEFT = "refs/tmuxagents"  # what a run left, there and here: RUN, and RUN.branches/NAME for other branches
+BASE, SENT = "refs/base", "refs/sent"  # only there: what a run began with; what was just sent for it
+BACK = "refs/back"  # only there: RUN/COMMIT, for each commit that has come back
 FORMATS = {"sha1": 40, "sha256": 64}
 _KEY = re.compile(r"[a-z0-9][a-z0-9-]{0,40}-[0-9a-f]{16}")
 _RUN = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
@@ -26,16 +26,16 @@ _NAMED = 5  # paths in a sentence
 class Code(NamedTuple):
     """One commit of a project that goes to another machine."""
 
-    repository: str  # here: the folder that git calls the common directory
+    repository: str  # here: git's "common directory"
     key: str  # the project's name there
     form: str
     commit: str
-    folder: str = ""  # of the project, in which the child works; ends with a slash
+    folder: str = ""  # the one of the project in which the child works; ends with a slash
     author: tuple[str, str] | None = None
-    checkout: str = ""  # the run that the checkout was made for: a resumed run works in it, too
+    checkout: str = ""  # the run that the checkout was made for; resumed runs work in it, too
 
     def document(self) -> dict[str, Any]:
-        """Return what is recorded about it; `parse` reads it."""
+        """Return the record of it; `parse` reads that."""
         return {name: value for name, value in self._asdict().items() if value}
 
 
@@ -43,12 +43,12 @@ class Left(NamedTuple):
     """What a run left over there: commits by ref, and what git could not take."""
 
     refs: dict[str, str]
-    kept: list[str]  # paths that only lie in the checkout
+    kept: list[str]  # paths that are only in the checkout
     is_gone: bool = False  # there is no checkout any more
 
 
 def parse(document: Mapping[str, Any]) -> Code:
-    """Return the code that is recorded. Raises BadRequest."""
+    """Return the code of a record. Raises BadRequest."""
     found = {
         name: document.get(name, "") for name in ("repository", "key", "form", "commit", "folder", "checkout")
     }
@@ -60,7 +60,7 @@ def parse(document: Mapping[str, Any]) -> Code:
 
 
 def key(repository: str, form: str) -> str:
-    """Return the name of a project over there: readable, and its own."""
+    """Return the name of a project over there: readable and unique."""
     import hashlib  # noqa: PLC0415  (only where code is sent; parents' tools read this module, too)
 
     parts = [part for part in repository.split("/") if part not in ("", ".git")] or ["project"]
@@ -70,28 +70,28 @@ def key(repository: str, form: str) -> str:
 
 
 def checkout_of(home: str, name: str, run_id: str) -> str:
-    """Return where the checkout of a run lies, below the state directory of its machine."""
+    """Return the path of a run's checkout, below the state directory of its machine."""
     return f"{home}/far/checkouts/{name}/{run_id}"
 
 
 def is_key(text: str) -> bool:
-    """Say whether a project can be called so."""
+    """Say whether a project can have this name."""
     return _KEY.fullmatch(text) is not None
 
 
 def is_run(text: str) -> bool:
-    """Say whether a run can be called so."""
+    """Say whether a text can be a run's id here."""
     return _RUN.fullmatch(text) is not None
 
 
 def check_key(text: str) -> None:
-    """Raise BadRequest for a text that no project is called by."""
+    """Raise BadRequest for a text that is no project's name."""
     if not is_key(text):
         raise _odd("project", text)
 
 
 def check_run(text: str) -> None:
-    """Raise BadRequest for a text that no run is called by."""
+    """Raise BadRequest for a text that is no run's id."""
     if not is_run(text):
         raise _odd("run", text)
 
@@ -107,7 +107,7 @@ def _odd(what: str, text: str) -> BadRequest:
 
 
 def pair(value: Any) -> tuple[str, str] | None:
-    """Return a list of two texts as that; None for any other value."""
+    """Return a list of two texts as a tuple; None for any other value."""
     texts = [one for one in value if isinstance(one, str)] if isinstance(value, list | tuple) else []
     return (texts[0], texts[1]) if len(texts) == 2 else None  # noqa: PLR2004  (two)
 
@@ -118,7 +118,7 @@ def is_left_by(ref: str, run_id: str) -> bool:
 
 
 def parse_left(document: Mapping[str, Any], run_id: str) -> Left:
-    """Return what the other machine says that a run left: refs of this run alone. Raises BadRequest."""
+    """Return what a run left, as the other machine reports it. Raises BadRequest for refs of other runs."""
     refs, kept = document.get("refs"), document.get("kept")
     if not isinstance(refs, dict) or not isinstance(kept, list):
         raise _odd("answer", "code")
@@ -132,7 +132,7 @@ def parse_left(document: Mapping[str, Any], run_id: str) -> Left:
 
 
 def updates(gone: Iterable[str], found: Mapping[str, str]) -> tuple[bytes, bytes]:
-    """Return the input of `git update-ref` in two steps: a branch may have become a folder of branches."""
+    """Return the input of two `git update-ref`: first remove, as a branch may be a folder of branches now."""
     removed = "".join(f"delete {ref}\n" for ref in gone)
     made = "".join(f"update {ref} {commit}\n" for ref, commit in found.items())
     return removed.encode("utf-8", "surrogateescape"), made.encode("utf-8", "surrogateescape")
@@ -154,7 +154,7 @@ def warnings(uncommitted: int | None, *, has_submodules: bool, has_lfs: bool) ->
 
 
 def hints(run_id: str, back: Mapping[str, Any]) -> list[str]:
-    """Return what a person should know of what came back, as recorded, and what can be done with it."""
+    """Return what a person should know about the code that came back, and the commands to use it."""
     ref = f"{LEFT}/{run_id}"
     found, kept = back.get("refs"), back.get("kept")
     names = sorted(found) if isinstance(found, dict) else []
@@ -174,6 +174,6 @@ def hints(run_id: str, back: Mapping[str, Any]) -> list[str]:
 
 
 def listed(paths: list[str]) -> str:
-    """Return the first of these paths, and how many there are besides."""
+    """Return the first of these paths, and the number of the others."""
     more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
     return f"{safe.line(', '.join(paths[:_NAMED]))}{more}"

@@ -1,4 +1,4 @@
-"""What another machine, or ssh on the way to it, says when it refuses, as one of our own errors. Pure."""
+"""Refusals of another machine, or of ssh on the way to it, as our own errors. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHOWN = 200
 _KINDS = {"unknown-run": NoSuchRun, "ambiguous-run": NoSuchRun, "bad-profile": BadConfig}
 _CODES = {one.exit_code: one for one in (BadRequest, Unusable, NotPossible)}
 _UNREACHABLE = "unreachable"
-# What ssh says -> the kind, message and hint of the error. The first that is found decides: some messages
+# What ssh prints -> the kind, message and hint of the error. The first match decides, since some messages
 # contain others.
 _MEANINGS = (
     (
@@ -73,9 +73,9 @@ _MEANINGS = (
 
 
 class Unreachable(Unusable):
-    """The machine did not answer, or the connection to it broke: nothing is known of what is there."""
+    """The machine did not answer, or the connection to it broke: nothing is known of its runs."""
 
-    asked = True  # whether what was asked of it may have got there
+    asked = True  # whether the request may have got there
 
 
 def of_ssh(err: str, name: str, destination: str) -> Unusable:

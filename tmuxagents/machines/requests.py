@@ -1,4 +1,4 @@
-"""What is asked of a tmuxagents on another machine, and what it answers: one JSON line each way. Joins."""
+"""Requests to a tmuxagents on another machine, and its answers: one JSON line each way. Joins."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tmuxagents.runs.inspect import RunView
 
 
-HELLO = b'{"hello": 1}\n'  # the far side prints it before it reads: until then nothing was asked of it
+HELLO = b'{"hello": 1}\n'  # the far side prints it before it reads; until then no request has got there
 _LIMIT_S = 30.0
 _SHOWN = 200
 
@@ -24,7 +24,7 @@ _SHOWN = 200
 def carry_out(
     run: RunView, verb: Sequence[str], environment: Mapping[str, str], *, text: bytes = b""
 ) -> dict[str, Any]:
-    """Let a run's machine carry out a verb for it; return the document it prints, or raise its error."""
+    """Let a run's machine carry out a verb for the run; return the document printed, or raise the error."""
     return ask(host_of(run, environment), verb, environment, text=text)
 
 
@@ -47,9 +47,9 @@ def ask(  # noqa: PLR0913  (what goes there, and how long it may take)
     limit_s: float = _LIMIT_S,
     greeting: bytes = b"",
 ) -> dict[str, Any]:
-    """Let a host carry out a verb; return the document it prints, or raise the error that it tells of.
+    """Let a host carry out a verb; return the document it prints, or raise the error it reports.
 
-    `text`: what the verb reads from stdin. Everybody can read its command line.
+    `text`: the stdin of the verb, for what others must not read: anyone can read the command line.
     """
     words = [*verb, "--json"]
     answer = ssh.run(host, words, input=text, timeout=limit_s, environment=environment, greeting=greeting)

@@ -1,6 +1,6 @@
-"""The OpenSSH client, with the user's own configuration: never a question, one connection a host.
+"""The OpenSSH client with the user's own configuration: no questions, and one connection for each host.
 
-The first call to a host opens a connection, which stays for a while and carries the calls after it.
+The first call to a host opens the connection. It stays open for a while and carries later calls.
 
 Touches: ssh.
 """
@@ -34,9 +34,9 @@ _MOST_SAID = 64 * 1024  # of stderr
 _PIECE = 256 * 1024
 _LOOK_S = 1.0
 _OURS_ALONE = 0o700
-FAILED = 255  # ssh itself, or what it carried was killed by a signal
+FAILED = 255  # ssh itself failed, or a signal killed the far command
 _NOT_FOUND = (126, 127)
-# Silence for 15 s means that the link is dead. What the user forwards belongs to the user's own connections.
+# After 15 s of silence the link counts as dead. Forwardings are for the user's own connections.
 _OPTIONS = (
     *("BatchMode=yes", "ConnectTimeout=10", "ServerAliveInterval=5", "ServerAliveCountMax=3"),
     *("ControlMaster=auto", "ControlPersist=120", "ClearAllForwardings=yes", "ForwardX11=no"),
@@ -53,7 +53,7 @@ class FarAnswer(NamedTuple):
 
 
 class CutOff(KeyboardInterrupt):
-    """Ctrl-C while a far command worked. `asked`: whether what was asked of it may have got there."""
+    """Ctrl-C while a far command worked. `asked`: whether the request may have got there."""
 
     def __init__(self, *, asked: bool) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class CutOff(KeyboardInterrupt):
 
 
 def control_path(host: Host, environment: Mapping[str, str]) -> str:
-    """Return where the connection to a host has its socket: a short path, in a folder that is ours alone."""
+    """Return the socket path of the connection to a host: short, and in a folder that is ours alone."""
     base = environment.get("XDG_RUNTIME_DIR") or "/tmp"  # noqa: S108  (as tmux does)
     folder = f"{base}/tmuxagents-{os.getuid()}"
     try:
@@ -84,7 +84,7 @@ def _no_folder(folder: str, why: str) -> Unusable:
 
 
 def prefix(host: Host, *, tty: bool = False, environment: Mapping[str, str]) -> list[str]:
-    """Return the words before the one that the far shell gets."""
+    """Return the ssh command up to the word for the far shell."""
     file = environment.get(CONFIG)
     options = [
         word
@@ -121,9 +121,9 @@ def run(  # noqa: PLR0913  (what goes there, and how long it may take)
     environment: Mapping[str, str],
     greeting: bytes = b"",
 ) -> FarAnswer:
-    """Run tmuxagents over there and return what it says. Raises Unreachable or Unusable.
+    """Run tmuxagents over there and return its answer. Raises Unreachable or Unusable.
 
-    `greeting`: what it says before it is given the input.
+    `greeting`: it prints this before it gets the input.
     """
     answer = run_line(
         host,
@@ -169,8 +169,8 @@ def run_line(  # noqa: PLR0913  (as above)
 ) -> FarAnswer:
     """Let the far shell run a line. Raises Unreachable, or Unusable.
 
-    `greeting`: what it prints before it gets the input. `asked` of Unreachable and CutOff says whether
-    it did.
+    `greeting`: the command prints this before it gets the input. `asked` of Unreachable and CutOff says
+    whether it did.
     """
     client = _start([*prefix(host, environment=environment), line], environment)
     talk = _Talk(host, client, input, greeting)
@@ -207,7 +207,7 @@ def _start(words: Sequence[str], environment: Mapping[str, str]) -> subprocess.P
             bufsize=0,
             cwd="/",
             env=dict(environment),
-            start_new_session=True,  # Ctrl-C here is no reason to cut a connection that others use
+            start_new_session=True,  # so Ctrl-C here does not cut a connection that others use
         )
     except FileNotFoundError as error:
         message = "There is no ssh on PATH."
@@ -218,7 +218,7 @@ def _start(words: Sequence[str], environment: Mapping[str, str]) -> subprocess.P
 
 
 class _Talk:
-    """What goes to a far command and comes from it, until both its outputs end."""
+    """The exchange with a far command: its input, and both outputs until they end."""
 
     def __init__(self, host: Host, client: subprocess.Popen[bytes], text: bytes, greeting: bytes) -> None:
         assert client.stdin is not None
@@ -244,8 +244,8 @@ class _Talk:
             while waiting.get_map():
                 ready = waiting.select(min(_LOOK_S, max(0.0, deadline - time.monotonic())))
                 if not ready and (self._client.poll() or 0) < 0:
-                    break  # it was killed; the connection that it shared may hold its streams open
-                takes = any(key.fd == self._asking for key, _ in ready)  # a slow link is given its time
+                    break  # ssh was killed; the shared connection may hold its streams open
+                takes = any(key.fd == self._asking for key, _ in ready)  # a slow link gets its time
                 if not takes and time.monotonic() >= deadline:
                     raise self._silent()
                 for key, _ in ready:
@@ -264,7 +264,7 @@ class _Talk:
         waiting.register(self._asking, selectors.EVENT_WRITE)
 
     def _write(self, waiting: selectors.BaseSelector) -> None:
-        """Write what fits; nothing is left once no more is read over there."""
+        """Write what fits. Drop the rest if the other end reads no more."""
         try:
             self._left = self._left[os.write(self._asking, self._left[:_PIECE]) :]
         except BlockingIOError:
