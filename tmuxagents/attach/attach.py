@@ -1,8 +1,9 @@
-"""Show a person the window of a run, or a session: on which terminal, and by which one step of tmux.
+"""Show a person the window of a run, or a session: choose the terminal, and the one step of tmux for it.
 
-No other client is moved, no terminal gets one tmux inside another, and each step checks the run's tag itself.
-A client of tmux is lent: detached, and attached to what is shown by a program that attaches it to the pane it
-came from when the person leaves. So prefix-d leads back, on the same server and from another one.
+No other client is moved, and no terminal gets one tmux inside another. Each step checks the run's tag itself.
+A client's terminal can be lent: the client is detached, and a program attaches the terminal to the run. When
+the person leaves, the program attaches it to the pane it came from. So prefix-d leads back, also from another
+server.
 
 A run's window is the one with its tag, on exactly the tmux server that its wrapper named: socket, pid and
 start time must agree. A window is reported as gone only if its server has answered.
@@ -46,7 +47,7 @@ _PANE = re.compile("%[0-9]+")
 
 
 class RunTarget(NamedTuple):
-    """A run's window, and the server where it is, in this life of it."""
+    """A run's window, and its tmux server in this life of the server."""
 
     tmux: Tmux
     life: ServerLife
@@ -54,9 +55,9 @@ class RunTarget(NamedTuple):
 
 
 def find_window(run: RunView) -> tuple[RunTarget | None, list[str]]:
-    """Return where a run's window is, None where it has gone with its run, and warnings for people.
+    """Return a run's window, or None if it has gone with its ended run; and warnings for people.
 
-    A live run whose window cannot be reached is an error.
+    If the run is active and its window cannot be reached, raise.
     """
     try:
         return _find(run), []
@@ -82,7 +83,7 @@ def _find(run: RunView) -> RunTarget:
 
 
 def _recorded(run: RunView) -> tuple[tmux.ServerLife, str]:
-    """Return the server and the window that the run's wrapper wrote down."""
+    """Return the server and the window that the run's wrapper recorded."""
     command = f"tmuxagents attach {_short(run)}"
     if run.standing.foreign and run.machine is None:
         host = safe.line(str((run.wrapper or {}).get("host")))
@@ -107,7 +108,7 @@ def _closed(run: RunView, why: str) -> NotPossible:
 
 
 def _out_of_reach(run: RunView, life: tmux.ServerLife, *, taken: bool = False) -> TmuxAgentsError:
-    """Return the error for a server that is not at its socket: it has ended, or only the socket has gone."""
+    """Return the error for a server that is not at its socket: it has ended, or lives without the socket."""
     if not life.lives:
         return _closed(run, "its tmux server has ended")
     if taken:
@@ -139,12 +140,12 @@ class Seat(NamedTuple):
 
     @property
     def trail(self) -> Trail:
-        """Return its way back."""
+        """Return the client's way back."""
         return parse_trail(self.client.trail, self.client.name)
 
     @property
     def shown(self) -> Shown:
-        """Return what it shows."""
+        """Return what the client shows."""
         client = self.client
         run_id = client.run_id if is_run_id(client.run_id) else None
         return Shown(client.session, client.window, run_id, client.view, client.read_only, self.trail)
@@ -152,7 +153,7 @@ class Seat(NamedTuple):
 
 @dataclass(slots=True)
 class Viewer:
-    """A person's terminal: a client of tmux (`seat`), or, where that is None, outside of tmux."""
+    """A person's terminal: a client of tmux (`seat`), or outside tmux if that is None."""
 
     terminal: str
     seat: Seat | None = None
@@ -161,8 +162,8 @@ class Viewer:
     def seat_at(self, server: Tmux, life: ServerLife) -> Seat | None:
         """Return the client that is to show something of a server.
 
-        The terminal, or that of its client, may be a pane of that server: then the client around it is, since
-        one tmux would be inside another.
+        If the person's terminal is a pane of that server, this is the client around the pane. Otherwise one
+        tmux would be inside another.
         """
         if (self.seat and self.seat.life == life) or not self.terminal.startswith("/"):
             return self.seat
@@ -171,7 +172,7 @@ class Viewer:
 
 
 def find_viewer(environment: Mapping[str, str], terminal: str | None, *, hint: str) -> Viewer:
-    """Return the terminal that is to show a run; raise where there is none."""
+    """Return the terminal that is to show a run; raise if there is none."""
     inside = tmux.caller(environment)
     if inside is not None and inside.lives:
         server = tmux.Tmux(inside.server.socket)
@@ -196,7 +197,7 @@ def find_viewer(environment: Mapping[str, str], terminal: str | None, *, hint: s
 
 
 def live_runs(caller: Caller) -> Snapshot:
-    """Return the active runs of the caller's scope; raise where there is none."""
+    """Return the active runs of the caller's scope; raise if there is none."""
     found = take(poll.query_of(caller, ()), caller)
     if found.rows:
         return found
@@ -208,7 +209,7 @@ def live_runs(caller: Caller) -> Snapshot:
 
 
 def ambiguous(found: Snapshot) -> NoSuchRun:
-    """Return the error for a caller that does not say which of several runs it means, and cannot be asked."""
+    """Return the error for a caller that names none of several runs, and cannot be asked which."""
     ids = [str(shown.run["runId"]) for shown in found.rows]
     hint = f"name one: tmuxagents attach {found.rows[0].short}"
     return NoSuchRun(f"{len(ids)} runs are active here.", kind="ambiguous-run", hint=hint, candidates=ids)
@@ -218,7 +219,7 @@ def ambiguous(found: Snapshot) -> NoSuchRun:
 
 
 def show(viewer: Viewer, target: RunTarget, *, read_only: bool = False) -> list[str] | None:
-    """Show a run; return the program to become where that takes the terminal that we are on."""
+    """Show a run; if that takes our own terminal, return the program that we must become."""
     window = {name: getattr(target.window, name) for name in ("window", "session", "run_id")}
     seat = viewer.seat_at(target.tmux, target.life)
     is_here = seat is not None and seat.life == target.life
@@ -238,7 +239,7 @@ def show(viewer: Viewer, target: RunTarget, *, read_only: bool = False) -> list[
 
 
 def show_session(viewer: Viewer, server: tmux.Tmux, session: LayoutSession) -> list[str] | None:
-    """Show a session; return the program to become where that takes the terminal that we are on."""
+    """Show a session; if that takes our own terminal, return the program that we must become."""
     life = server.identity()
     seat = viewer.seat_at(server, life)
     if seat is None:
@@ -250,7 +251,7 @@ def show_session(viewer: Viewer, server: tmux.Tmux, session: LayoutSession) -> l
 
 
 def _switch(seat: Seat, target: RunTarget, trail: Trail) -> None:
-    """Show another run at a client that shows one."""
+    """Show another run on a client that shows one already."""
     _refuse_to_end(seat.client, leaves_server=False)
     window = target.window
     shown = {"session": window.session, "run_id": window.run_id, "trail": str(trail)}
@@ -261,7 +262,7 @@ def _switch(seat: Seat, target: RunTarget, trail: Trail) -> None:
 
 
 def _lend(seat: Seat, server: tmux.Tmux, session: str, *, read_only: bool = False) -> None:
-    """Lend a client's terminal to a session of this server or another, and wait until it is there."""
+    """Lend a client's terminal to a session of this server or another, and wait until the client is there."""
     seat.tmux.clients.hand_over(seat.client, socket=server.socket, session=session, read_only=read_only)
     server.clients.arrives(seat.client.name, session)
 
@@ -272,7 +273,7 @@ def _gone(target: RunTarget) -> NotPossible:
 
 
 def _refuse_to_end(client: Client, *, leaves_server: bool) -> None:
-    """Refuse to take a client away if its session, or its server, would end by that."""
+    """Refuse to take a client away if its session or its server would end without it."""
     if client.holds_session or (client.holds_server and leaves_server):
         what = "session" if client.holds_session else "server"
         option = "destroy-unattached" if client.holds_session else "exit-unattached"
@@ -281,7 +282,7 @@ def _refuse_to_end(client: Client, *, leaves_server: bool) -> None:
 
 
 def go_back(caller: Caller, viewer: Viewer) -> None:
-    """Show at a client what it showed before the last attach."""
+    """Let a client show again what it showed before the last attach."""
     seat = viewer.seat
     if seat is None:
         raise BadRequest("--back is for terminals inside tmux.", kind="usage")
@@ -315,6 +316,6 @@ def go_back(caller: Caller, viewer: Viewer) -> None:
 
 
 def transcript(run_dir: str, caller: Caller) -> Iterator[bytes]:
-    """Yield the lines of the transcript of a run's session, as they may be printed."""
+    """Yield the transcript of a run's session, line by line, safe to print."""
     for line in output.session_lines(lookup.session(run_dir, caller), follow=False):
         yield safe.text(line.decode("utf-8", "replace")).encode("utf-8", "replace") + b"\n"

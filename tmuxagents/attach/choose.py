@@ -61,7 +61,7 @@ def to_choose(caller: Caller) -> list[SnapshotRow]:
 
 
 def ask(rows: Sequence[SnapshotRow]) -> str | None:
-    """Let a person choose one of these runs on the terminal; None: they leave."""
+    """Let a person choose one of these runs on the terminal; None if they leave."""
     with FullScreen() as terminal:
         chooser = RunChooser(_QUESTION)
         while True:
@@ -81,7 +81,7 @@ def ask(rows: Sequence[SnapshotRow]) -> str | None:
 def next_run(caller: Caller, viewer: Viewer) -> tuple[RunView, RunTarget]:
     """Return the next run that needs a person: the newest unseen one, then waiting and working ones.
 
-    One whose window cannot be reached is passed over.
+    A run whose window cannot be reached is skipped.
     """
     fault: NotPossible | Unusable = NoSuchRun("No run is active here any more.", kind="unknown-run")
     for run_id in rules.following(_order(caller), viewer.seat.shown.run_id if viewer.seat else None):
@@ -131,9 +131,9 @@ def _failed(caller: Caller) -> list[Row]:
 
 
 class FullScreen:
-    """A terminal on both of our streams, from `with` on.
+    """The terminal on our stdin and stdout, taken over by `with`.
 
-    Whatever ends us but KILL, the terminal is as it was before: an error, Ctrl-C, TERM, a lost connection.
+    The terminal is restored after an error, Ctrl-C, TERM or a lost connection; only KILL prevents it.
     """
 
     def __init__(self) -> None:
@@ -163,10 +163,10 @@ class FullScreen:
     def size(self) -> tuple[int, int]:
         """Return columns and rows."""
         size = os.get_terminal_size(_OUT)
-        return size.columns or 80, size.lines or 24  # some terminals do not say
+        return size.columns or 80, size.lines or 24  # some terminals report no size
 
     def draw(self, rows: Sequence[str]) -> None:
-        """Draw what has changed since the last time; all of it on a screen that is new or of another size."""
+        """Draw the rows that have changed; draw all on a screen that is new or has another size."""
         if self.is_new:
             self._rows = []
             _write(b"\x1b[2J")
@@ -180,7 +180,7 @@ class FullScreen:
             _write("".join(changed).encode("utf-8", "replace"))
 
     def typed(self, limit_s: float) -> bytes | None:
-        """Wait for keys and return them: none where the time is up or the size changed, None: it is gone."""
+        """Wait for keys and return them; b"" if the time is up or the size changed, None if it is gone."""
         ready, _, _ = select.select([_IN, self._wake], [], [], limit_s)
         if self._wake in ready:
             with contextlib.suppress(BlockingIOError):
@@ -215,7 +215,7 @@ class FullScreen:
             os.write(self._waker, b"\0")
 
     def _pause(self, *_: object) -> None:
-        """Stop, as Ctrl-Z means it, and take the screen again when we go on."""
+        """Stop as Ctrl-Z demands, and take the screen again when we continue."""
         was_ours = self._is_ours
         self._give_back()
         os.kill(os.getpid(), signal.SIGSTOP)
@@ -234,7 +234,7 @@ def _write(text: bytes) -> None:
 
 
 def keys(typed: bytes) -> Iterator[str]:
-    """Yield the names of the keys that were typed; letters stand for themselves, all else is left out."""
+    """Yield the names of the keys that were typed; letters name themselves, all else is left out."""
     for found in _KEY.findall(typed.decode("utf-8", "ignore")):
         if found.startswith("\x1b"):
             name = _SEQUENCES.get(found, "escape" if found == "\x1b" else "")

@@ -1,4 +1,4 @@
-"""Rules of `attach`: how a run is shown, a way back, the list of runs and the next one, which pager. Pure."""
+"""Rules of `attach`: how to show a run, the way back, the list of runs, the next run, the pager. Pure."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    Key = tuple[int, float, str]  # a rank below, since when, the run's id
+    Key = tuple[int, float, str]  # one of the ranks below, since when, the run's id
 
 BATCH_NOTICE = "read-only transcript: `send` and typing need --live"
-OUT = "out"  # the home of a terminal that came from outside this server
-UNSEEN, WAITING, WORKING, SEEN = range(4)  # a failure, waits for a person, works, a failure looked at
+OUT = "out"  # the home of a terminal from outside this server
+UNSEEN, WAITING, WORKING, SEEN = range(4)  # ranks: unseen failure, waits for a person, works, seen failure
 ATTACH, STAY, SWITCH, LEND = "attach", "stay", "switch", "lend"  # steps: how a run is shown
 _NOWHERE = "-"
 _LONGEST_WAY = 8
@@ -23,25 +23,25 @@ _TRAIL = re.compile(r"([^,]+),(\$[0-9]+:@[0-9]+|out|-)((?:,[0-9a-f]{16})*)")
 
 
 class Trail:
-    """A client's way back: the place where it was before it showed runs, then the runs, the last one last."""
+    """A client's way back: its place before it showed runs, then those runs, the latest last."""
 
     __slots__ = ("client", "home", "runs")
 
     def __init__(self, client: str, home: str | None, runs: Sequence[str] = ()) -> None:
         self.client = client
-        self.home = home  # session:window or OUT, where it is once it is detached; None: not known
+        self.home = home  # session:window or OUT, where a detach leads; None: not known
         self.runs = tuple(runs)[-_LONGEST_WAY:]
 
     def __str__(self) -> str:
         return ",".join((self.client, self.home or _NOWHERE, *self.runs))
 
     def past(self, run_id: str) -> Trail:
-        """Return the trail of the client once it goes on from a run to another one."""
+        """Return the client's trail after it moves on from a run to another one."""
         return Trail(self.client, self.home, (*self.runs, run_id))
 
 
 def parse_trail(text: str, client: str) -> Trail:
-    """Return the trail in a text; an empty one if it is of another client, or none at all."""
+    """Return the trail in a text; an empty one if the text is no trail, or that of another client."""
     found = _TRAIL.fullmatch(text)
     if found is None or found[1] != client:
         return Trail(client, None)
@@ -63,17 +63,17 @@ class ShowingStep(NamedTuple):
     """How a run is shown: attach a terminal, stay as it is, switch a client, or lend its terminal."""
 
     kind: str
-    trail: Trail  # of the client once the run is shown
+    trail: Trail  # the client's trail after the step
     read_only: bool = False
 
 
 def choose_step(
     terminal: str, shown: Shown | None, window: str, *, is_here: bool, read_only: bool
 ) -> ShowingStep:
-    """Choose the step that shows a window on a terminal: `is_here`, if it is on the server of its client.
+    """Choose the step that shows a window on a terminal. `is_here`: both are on the same tmux server.
 
-    `shown` is None for a terminal outside of tmux. A client that shows a run already is switched, since
-    prefix-d leads back from there; it keeps the rights that it has.
+    `shown` is None for a terminal outside tmux. A client that shows a run already is switched, since prefix-d
+    leads back from there. It keeps its rights.
     """
     if shown is None:
         return ShowingStep(ATTACH, Trail(terminal, OUT), read_only)
@@ -90,7 +90,7 @@ def choose_step(
 
 
 def following(runs: Iterable[Key], shown: str | None) -> list[str]:
-    """Return runs: the newest unseen first, then the others by rank, from the shown one on, in a circle."""
+    """Order runs: first the unseen, newest first; then the others by rank, in a circle after `shown`."""
     ordered = [(rank, run_id) for rank, _, run_id in sorted(runs, key=lambda key: (key[0], -key[1], key[2]))]
     unseen = [run_id for rank, run_id in ordered if rank == UNSEEN and run_id != shown]
     others = [run_id for rank, run_id in ordered if rank != UNSEEN or run_id == shown]
@@ -99,9 +99,9 @@ def following(runs: Iterable[Key], shown: str | None) -> list[str]:
 
 
 def pager(environment: Mapping[str, str], *, has_less: bool) -> list[str] | None:
-    """Return the program that shows a long text to a person; None: it is simply printed.
+    """Return the program that shows a long text to a person; None if the text is printed.
 
-    `$PAGER` is the person's own line of shell, as for git; the text comes to it on stdin only.
+    `$PAGER` is a shell command of the person's, as for git; the text reaches it only on stdin.
     """
     named = environment.get("PAGER")
     if named is None:
@@ -124,12 +124,12 @@ class RunChooser:
         self._header = ""
         self._rows: Sequence[str] = ()
         self._filter = ""
-        self._at = 0  # among those that the filter leaves
-        self._first = 0  # of them on the screen
+        self._at = 0  # the chosen row, counted among those that pass the filter
+        self._first = 0  # the first of them on the screen
         self._height = 1
 
     def take(self, header: str, rows: Sequence[str]) -> None:
-        """Take the rows, or the same ones in another width."""
+        """Take the rows, or the same rows in another width."""
         self._header, self._rows = header, rows
 
     @property

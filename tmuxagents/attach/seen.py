@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def see(run_dir: str, caller: Caller) -> None:
     """Record that a person looks at a run; a watcher takes its failure out of the status line."""
-    with contextlib.suppress(OSError):  # what a child has put there is no reason to show nothing
+    with contextlib.suppress(OSError):  # a child may have put something there; the run is shown all the same
         writing.see(run_dir)
         if directory.read_result(run_dir) is not None:
             watcher_lock.ensure(caller.home)
@@ -30,6 +30,6 @@ def needs_since(row: Row) -> float | None:
 
 
 def is_unseen(row: Row, runs: str) -> bool:
-    """Say whether a run needs a person, and none has looked at it since it does."""
+    """Say whether a run needs a person, and none has looked at it since."""
     since = needs_since(row)
     return since is not None and directory.seen_at(f"{runs}/{row.run_id}") < since

@@ -174,7 +174,7 @@ def bring_back_of(run_dir: str, host: Host, environment: Mapping[str, str]) -> N
         raise
     except TmuxAgentsError as why:  # it stays over there, and the run ends all the same
         back = {"refs": {}, "kept": [], "isGone": False, "problem": why.message}
-    code = (directory.read_machine(run_dir) or {}).get(_CODE, {})  # nobody else changes that meanwhile
+    code = (directory.read_machine(run_dir) or {}).get(_CODE, {})  # no other process changes that meanwhile
     writing.change_machine(run_dir, {_CODE: {**code, "back": back}})
 
 

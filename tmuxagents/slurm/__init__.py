@@ -1,1 +1,1 @@
-"""Slurm as this machine knows it: its commands, what they say of a job, and which ending that is."""
+"""Slurm on this machine: its commands, what they report of a job, and the ending that this means."""

@@ -1,6 +1,6 @@
-"""Slurm's own commands, bounded in time: hand in a job, ask for jobs, ask one to end, work beside one. Joins.
+"""Slurm's own commands, bounded in time: hand in a job, list jobs, end a job, work beside one. Joins.
 
-The second part is about the run of a job: what ended it, which job it has, asking it to end.
+The second part is about the run of a job: why it ended, which job it has, and how to stop it.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 _LIMIT_S = 15.0
-_SUBMIT_LIMIT_S = 90.0  # sbatch itself tries again for as long as a controller that is busy may take
-_QUESTION_LIMIT_S = 3.0  # of a wrapper that has a result to write
+_SUBMIT_LIMIT_S = 90.0  # sbatch itself tries again while the controller is busy
+_QUESTION_LIMIT_S = 3.0  # for a wrapper that must write a result
 _LONGEST = 300
-# What these say is of Slurm, not of the job that was asked for.
+# Messages about Slurm itself, not about the requested job.
 _SILENT = re.compile(
     r"unable to contact|timed out|connection refused|zero bytes|authentication|munge|"
     r"no such file or directory|could not establish a configuration|transport",
@@ -43,7 +43,7 @@ _OVER = re.compile(r"invalid job id|already comple", re.IGNORECASE)  # there is 
 
 
 class SlurmSilent(Unusable):
-    """Slurm gives no answer: nothing follows from it about any job. `heard`: it may still have heard us."""
+    """Slurm gives no answer, which proves nothing about any job. `heard`: it may have got the request."""
 
     def __init__(self, message: str, *, hint: str | None = None, heard: bool = False) -> None:
         super().__init__(message, kind="unreachable", hint=hint)
@@ -53,7 +53,7 @@ class SlurmSilent(Unusable):
 def submit(words: Sequence[str], script: str, environment: Mapping[str, str], held: int) -> str:
     """Hand in a job and return its id. `held`: a lock that is held until sbatch has ended, too.
 
-    Raise BadRequest if Slurm refuses the job, SlurmSilent if it may or may not have it.
+    Raise BadRequest if Slurm refuses the job, SlurmSilent if Slurm does not confirm it.
     """
     said = _call(["sbatch", *words], environment, limit_s=_SUBMIT_LIMIT_S, text=script, held=held)
     job_id = said.partition(";")[0].strip()
@@ -69,13 +69,13 @@ def queue(environment: Mapping[str, str]) -> list[Job]:
 
 
 def ask_to_end(job_id: str, environment: Mapping[str, str]) -> None:
-    """Ask a job to end: one that waits is cancelled, one that runs has its wrapper end the run."""
+    """Ask a job to end: a waiting job is cancelled; in a running one, the wrapper ends the run."""
     _call_off(["--state=PENDING", job_id], environment)
     _call_off(["--state=RUNNING", "--batch", "--signal=TERM", job_id], environment)
 
 
 def cancel(job_id: str, environment: Mapping[str, str]) -> None:
-    """Cancel a job, whatever it does: the second way, for a wrapper that does not end."""
+    """Cancel a job in any state: the last resort, for a wrapper that does not end."""
     _call_off([job_id], environment)
 
 
@@ -88,7 +88,7 @@ def _call_off(words: Sequence[str], environment: Mapping[str, str]) -> None:
 
 
 def inside(job_id: str, *, tty: bool = False) -> list[str]:
-    """Return the words before a command that make it run where a job runs, beside the job."""
+    """Return the words before a command that make it run beside a job, on the job's node."""
     return ["srun", "--jobid", job_id, "--overlap", "--quiet", *(["--pty"] if tty else ["--unbuffered"])]
 
 
@@ -144,8 +144,8 @@ def _refusal(program: str, said: str) -> BadRequest | SlurmSilent:
 def judged(verdict: Verdict, environment: Mapping[str, str]) -> Verdict:
     """Return the ending of the run whose job we are in, with Slurm's reason for it, if there is one.
 
-    Slurm signals the child as it does the wrapper, so the child's own ending does not say that Slurm wanted
-    it. Slurm soon forgets a job.
+    Slurm signals the child as well as the wrapper, so the child's own ending does not show that Slurm caused
+    it. Slurm is asked at once, since it soon forgets a job.
     """
     if verdict.status == COMPLETED or verdict.reason in _OURS:
         return verdict
@@ -173,7 +173,7 @@ def stop_job(run_dir: str, environment: Mapping[str, str]) -> None:
     if job_id is not None:
         ask_to_end(job_id, environment)
         if directory.read_wrapper(run_dir) is not None:
-            return  # it ends the run
+            return  # the wrapper ends the run
         if not any(job.id == job_id and job.is_over for job in queue(environment)):
             return
     conclude(run_dir, cause=STOPPED, never_came=STOPPED.message, gone=True)

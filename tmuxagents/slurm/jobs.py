@@ -1,7 +1,7 @@
-"""A run as a job of Slurm: the script that it is, the states that Slurm names, the ending that each means.
+"""A run as a job of Slurm: its script, the states that Slurm reports, and the ending that each means.
 
-Slurm's word comes last: a result that the wrapper wrote counts before it, and so does a finished answer among
-the events. It counts only once the job has left COMPLETING, since until then its processes may live.
+What Slurm reports counts last: a result that the wrapper wrote counts before it, and so does a finished
+answer among the events. It counts only after the job has left COMPLETING. Until then its processes may live.
 
 Pure.
 """
@@ -47,7 +47,7 @@ _NO_TIME = ("", "None", "N/A", "Unknown")
 
 
 class Job(NamedTuple):
-    """What Slurm says of one job."""
+    """One job, as Slurm reports it."""
 
     id: str
     name: str
@@ -59,7 +59,7 @@ class Job(NamedTuple):
 
     @property
     def run_id(self) -> str | None:
-        """Return the run that it is for; None if it is not a run's."""
+        """Return the id of its run; None if it is not the job of a run."""
         return self.name.removeprefix(PREFIX) if self.name.startswith(PREFIX) else None
 
     @property
@@ -69,7 +69,7 @@ class Job(NamedTuple):
 
     @property
     def is_running(self) -> bool:
-        """Say whether it works, as far as Slurm knows, and Slurm does not mean to end it."""
+        """Say whether it runs, as far as Slurm knows, and Slurm is not ending it."""
         return self.state == "RUNNING"
 
     @property
@@ -86,7 +86,7 @@ class Job(NamedTuple):
     def called_off(self) -> Cause | None:
         """Return why Slurm is ending it right now; None if it is not.
 
-        While its processes still live its state says only COMPLETING, and the rest of the record says why.
+        While its processes still live, its state is only COMPLETING; the rest of the record has the reason.
         """
         if self.preempted:
             return PREEMPTED
@@ -136,12 +136,12 @@ def shown(text: str) -> Job | None:
 
 
 def waiting_words(reason: str) -> str:
-    """Return what a run waits for that is in Slurm's queue."""
+    """Return the words for a run in Slurm's queue, and why it waits."""
     return f"waits in Slurm's queue ({reason})" if reason not in _NO_TIME else "waits in Slurm's queue"
 
 
-# What Slurm's commands need, and what a job may know by its own environment: nothing secret. sbatch passes on
-# all that it has, through the files of Slurm's controller.
+# The variables that Slurm's commands need, and that a job may have. None is secret: sbatch passes on all
+# that it has, through the files of Slurm's controller.
 _PASSED = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "LD_LIBRARY_PATH")
 _PASSED_FAMILIES = ("LC_", "SLURM_", "SBATCH_")
 _NOT_PASSED = ("SBATCH_ARRAY_INX", "SBATCH_WAIT", "SBATCH_EXPORT", "SLURM_EXPORT_ENV", "SBATCH_CLUSTERS")
@@ -149,7 +149,7 @@ _OF_SHELLS = ("_", "PWD", "OLDPWD", "SHLVL")
 
 
 def for_slurm(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of Slurm's commands, and so of a job."""
+    """Return the environment for Slurm's commands, and so for a job."""
     return {
         name: value
         for name, value in environment.items()
@@ -158,7 +158,7 @@ def for_slurm(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def in_job(launcher: Mapping[str, str], job: Mapping[str, str]) -> dict[str, str]:
-    """Return the launcher's environment as it is in a job: with all that Slurm has set or changed there."""
+    """Return the launcher's environment for a child in a job, with what Slurm has set or changed there."""
     given = for_slurm(launcher)
     kept = {name: value for name, value in launcher.items() if not name.startswith("SLURM")}
     own = {
@@ -171,7 +171,7 @@ def in_job(launcher: Mapping[str, str], job: Mapping[str, str]) -> dict[str, str
 
 # --- the job of a run -------------------------------------------------------------------------------------
 
-# Options that a person may not give: sbatch would start a run twice or not at all, or its job would be lost.
+# Options that a person may not give. With them a run might start twice or not at all, or lose its job.
 _OURS = {
     "array": "a run is one job",
     "chdir": "the run's --cwd says where the child works",
@@ -205,7 +205,7 @@ _SHORT = dict(
     )
 )
 _FLAGS = "HOQsuv"  # short options without a value: others may follow in the same word
-_LEAST = 3  # letters of a long option that is cut short
+_LEAST = 3  # letters of a long option that is abbreviated
 
 
 def option_fault(word: str) -> str | None:
@@ -222,7 +222,7 @@ def option_fault(word: str) -> str | None:
 
 
 def words(run_id: str, *, log: str, partition: str | None) -> list[str]:
-    """Return the words of sbatch that are always ours. `log`: where Slurm's own complaints go."""
+    """Return the arguments of sbatch that we always set. `log`: the file for Slurm's own messages."""
     return [
         *("--parsable", "--no-requeue", "--job-name", f"{PREFIX}{run_id}", "--chdir", "/"),
         *("--output", "/dev/null" if "%" in log or "\\" in log else log, "--open-mode", "append"),
@@ -233,7 +233,7 @@ def words(run_id: str, *, log: str, partition: str | None) -> list[str]:
 def script(options: str, command: str) -> str:
     """Return the job's script: the options as one line for sbatch, and the wrapper in the shell's place.
 
-    A gentle signal reaches only the first process of a batch job, so the wrapper must be that one.
+    A signal that asks a batch job to end reaches only its first process, so that must be the wrapper.
     """
     line = f"#SBATCH {options}\n" if options else ""
     return f"#!/bin/sh\n{line}exec {command}\n"

@@ -1,1 +1,1 @@
-"""How runs are doing: poll and wait; and what is said to an active run: send and stop."""
+"""The state of runs: poll and wait. Requests to active runs: send and stop."""

@@ -1,6 +1,6 @@
 """How runs ended and what they answered, as text: for `output`, `wait --output` and `run`.
 
-The text of a run that failed is never mistaken for an answer: its ending is in the line before it.
+The text of a run that failed cannot be mistaken for an answer: a line with the ending comes before it.
 
 Pure.
 """
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    Run = Mapping[str, Any]  # a run document, or the part of one that a row holds; and what it is `doing`
+    Run = Mapping[str, Any]  # a run document, or the part of it in a row; and what the run is `doing`
 
 
-MOST_BYTES = 4000  # of each answer if the caller does not say otherwise
+MOST_BYTES = 4000  # of each answer, unless the caller sets another limit
 NO_TEXT = "no text output"
 _UNFINISHED, _MAYBE = "what follows is unfinished", "what follows may be unfinished"
-_STOP = "stop"  # why a model stops that has finished its answer
+_STOP = "stop"  # the stop reason of a model that has finished its answer
 
 
 def has_failed(run: Run) -> bool:
@@ -41,7 +41,7 @@ def ending(run: Run) -> str:
     why = words.cause(run["errorMessage"] or "").rstrip(".")
     if run["reason"] == PARENT.reason:
         why = "cancelled"
-    if why.lower() == run["reason"]:  # "stopped" is said once
+    if why.lower() == run["reason"]:  # "stopped" appears only once
         why = ""
     return f"{run['status']} ({run['reason']}){': ' if why else ''}{why}"
 
@@ -61,7 +61,7 @@ def blocks(runs: Iterable[tuple[Run, str | None]], most_bytes: int | None) -> st
 
 
 def block(number: int, run: Run, text: str | None, most_bytes: int | None) -> str:
-    """Return how one of several runs ended, and its answer or, unless it was cancelled, what it said."""
+    """Return how one of several runs ended, and its answer or last text, unless it was cancelled."""
     head = f"[{number}] {words.title(run['name'], run['task'])}: "
     if not text or run["reason"] == PARENT.reason:
         return f"{head}{ending(run)} (run {run['runId']})"

@@ -1,4 +1,4 @@
-"""The answers of `poll` and `statusline`: a caller's query, its changes, snapshots as documents. Joins."""
+"""The answers of `poll` and `statusline`: the query of a caller, changes, snapshots as documents. Joins."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 RECENT_S = 3600.0  # a list shows the runs that have ended since then,
 MOST_RECENT = 20  # but no more than these
 _FIRST = "0"  # the cursor of a caller that has none
-ROUND_S = 1.0  # while following: at most one line per second and run
+ROUND_S = 1.0  # while following: at most one line a second for each run
 
 
 def query_of(  # noqa: PLR0913  (one parameter per choice)
@@ -38,9 +38,9 @@ def query_of(  # noqa: PLR0913  (one parameter per choice)
     unread: bool = False,
     wanted: str = VIEWS,
 ) -> Query:
-    """Return the query of a caller: the named runs, or all, or those of its owner, or of its project.
+    """Return the query of a caller: for the named runs, for all, or for those of its owner or project.
 
-    `ended`: show all ended runs, too, or these. `others`: also the runs of other parents in its project.
+    `ended`: show all ended runs, too, or these. `others`: also the runs of other parents in the project.
     """
     if references := tuple(references):
         return Query(Scope("named"), references=references, active=False, wanted=wanted)
@@ -70,7 +70,7 @@ def background(caller: Caller, wanted: str = VIEWS) -> Query:
 
 
 def server_scope(environment: Mapping[str, str]) -> Scope | None:
-    """Return the scope of the tmux server around this process; None outside tmux, or if it has ended."""
+    """Return the scope of the tmux server around this process; None without a living one."""
     socket, *figures = environment.get("TMUX", "").rsplit(",", 2)
     if not socket or not figures or not figures[0].isdigit():
         return None
@@ -79,7 +79,7 @@ def server_scope(environment: Mapping[str, str]) -> Scope | None:
 
 
 def counts(caller: Caller) -> dict[str, int]:
-    """Return the counts of a receipt: those of the caller's own scope."""
+    """Return the counts for a receipt: those of the caller's own scope."""
     query = query_of(caller, ())
     return lookup.with_registry(
         caller, lambda registry: SnapshotBuilder(registry, query, caller).snapshot.counts
@@ -96,7 +96,7 @@ def changes(caller: Caller, query: Query, cursor: str) -> tuple[Snapshot, bool]:
 
 
 def changes_by(registry: Registry, caller: Caller, query: Query, cursor: str) -> tuple[Snapshot, bool]:
-    """Return the same through an open registry. Without a cursor yet, recent ends are changes, too."""
+    """Return the same through an open registry. For a first cursor, recent endings are changes, too."""
     builder = SnapshotBuilder(registry, query, caller)
     snapshot = builder.snapshot
     with registry.reading():
@@ -112,7 +112,7 @@ def changes_by(registry: Registry, caller: Caller, query: Query, cursor: str) ->
 def follow(
     caller: Caller, query: Query, tell: Callable[[SnapshotRow], None], over: Callable[[Snapshot], bool]
 ) -> Snapshot:
-    """Report each change of status or activity until it is over; return a snapshot of all reported runs."""
+    """Report each change of status or activity until `over`; return a snapshot of all reported runs."""
     told: dict[str, tuple[Any, ...]] = {}
     warnings: dict[str, None] = {}
     while True:
@@ -142,7 +142,7 @@ def ended(snapshot: Snapshot) -> list[bool]:
 
 
 def went_well(snapshot: Snapshot, ids: Container[str], caller: Caller) -> bool:
-    """Say whether none of these runs has failed, was aborted, or was interrupted while attended."""
+    """Say whether none of these runs failed, was aborted, or was interrupted while attended."""
     rows = [snapshot.registry_rows[row.run["runId"]] for row in snapshot.rows if row.run["runId"] in ids]
     if any(row.status in (records.FAILED, records.ABORTED) for row in rows):
         return False
@@ -160,13 +160,13 @@ def went_well(snapshot: Snapshot, ids: Container[str], caller: Caller) -> bool:
 
 
 def missing(snapshot: Snapshot, ids: Iterable[str]) -> list[str]:
-    """Return those of these runs that the snapshot lacks: how they ended is unknown."""
+    """Return the runs that the snapshot lacks: their ending is unknown."""
     there = {row.run["runId"] for row in snapshot.rows}
     return [run_id for run_id in ids if run_id not in there]
 
 
 def counts_line(snapshot: Snapshot, environment: Mapping[str, str]) -> str:
-    """Return the counts above a list; inside tmux, whose status line counts other runs, they say which."""
+    """Return the counts above a list. They name the scope in tmux, whose status line counts other runs."""
     kind = snapshot.query.scope.kind
     whose = (
         "bg all" if kind == "all" else "bg here" if kind == "project" and environment.get("TMUX") else "bg"
@@ -175,7 +175,7 @@ def counts_line(snapshot: Snapshot, environment: Mapping[str, str]) -> str:
 
 
 def status_text(snapshot: Snapshot) -> str:
-    """Return the text of the status line, which is empty some time after the last end."""
+    """Return the text of the status line; some time after the last ending, it is empty."""
     return words.status_text(
         snapshot.counts,
         snapshot.waiting,
@@ -204,7 +204,7 @@ def as_document(snapshot: Snapshot, caller: Caller, *, timed_out: bool = False) 
 
 
 def as_json(snapshot: Snapshot, caller: Caller, *, timed_out: bool = False) -> bytes:
-    """Return the poll document encoded; run documents that the registry holds encoded are copied."""
+    """Encode the poll document; run documents that the registry holds encoded are copied."""
     from tmuxagents.text import jsonline  # noqa: PLC0415  (for documents only)
 
     document = as_document(snapshot, caller, timed_out=timed_out)

@@ -1,4 +1,4 @@
-"""Send a message to a child, or answer its question; wait until it is taken, or for the reply. Joins."""
+"""Send a message to a child, or answer its question; wait until it is taken, or for a reply. Joins."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tmuxagents.runs.events import Event
     from tmuxagents.runs.inspect import RunView
 
-TAKEN_WITHIN_S = 13.0  # a little longer than the wrapper waits for it
+TAKEN_WITHIN_S = 13.0  # a little longer than the wrapper waits for the child to take it
 LONGEST = 1024 * 1024
 _LOOK_S = 0.05
 _FOLLOW_UP, _STOP = "followUp", "stop"
@@ -58,7 +58,7 @@ class Sending:
         while not self._reply.is_taken:
             is_late = time.monotonic() >= deadline
             if run.is_far and (run.ended or is_late):
-                return run  # its machine has sent it: the events that tell of it come here later
+                return run  # its machine has sent the message: the events about it come here later
             if run.ended:
                 raise _has_ended(f"Run {run.run_id} ended before its child took the message", run)
             if is_late:
@@ -73,7 +73,7 @@ class Sending:
         return self._reply.number
 
     def wait(self, limit_s: float | None = None) -> RunView | None:
-        """Wait until the child has replied, or has ended; return the run, None if not in time."""
+        """Wait until the child has replied or the run has ended; return the run, or None if not in time."""
         deadline = None if limit_s is None else time.monotonic() + limit_s
         while True:
             run = self._follower.look()
@@ -90,7 +90,7 @@ class Sending:
 
 
 class Answering:
-    """One answer to one run. `by`: the person or program that answers, for the run's events."""
+    """One answer to one run. `by`: the person or program that answers, for the events."""
 
     def __init__(self, run_dir: str, *, by: str) -> None:
         self._run_dir = run_dir
@@ -102,7 +102,7 @@ class Answering:
     def answer(self, said: Sequence[str]) -> tuple[RunView, dict[str, Any], str]:
         """Give an answer; return the run, the question and by whom it was answered.
 
-        `said`: `allow`, `deny`, an option or a text, behind the id of the question if there are several.
+        `said`: `allow`, `deny`, an option or a text; before it the id of the question, if there are several.
         """
         run = self._follower.look()
         ask, answer = _chosen(run, said)
@@ -131,7 +131,7 @@ class Answering:
 
 
 def _chosen(run: RunView, said: Sequence[str]) -> tuple[dict[str, Any], str]:
-    """Return the question that is meant, and the answer by the id of an option where it names one."""
+    """Return the question that is meant, and the answer: the id of an option if it names one."""
     short = words.short_id(run.run_id, ())
     if run.ended:
         raise NotPossible(f"Run {run.run_id} has ended: it asks nothing.", kind="run-ended", field="runId")
@@ -153,7 +153,7 @@ def _chosen(run: RunView, said: Sequence[str]) -> tuple[dict[str, Any], str]:
 
 
 def _option(ask: dict[str, Any], answer: str) -> str:
-    """Return an option's id for its id or words; any other answer as it is."""
+    """Return the id of the option that an answer names; return any other answer as it is."""
     for option in ask["options"]:
         if answer.lower() in (option["id"].lower(), option["text"].lower()):
             return str(option["id"])
@@ -222,7 +222,7 @@ def _not_taken(run: RunView) -> NotPossible:
 
 @contextlib.contextmanager
 def _writing(what: str) -> Iterator[None]:
-    """Refuse in our words what cannot be written to a run's inbox."""
+    """Turn an error while writing to a run's inbox into a refusal in our words."""
     try:
         yield
     except OSError as error:
@@ -232,7 +232,7 @@ def _writing(what: str) -> Iterator[None]:
 
 
 def _ask_there(run: RunView, verb: str, asked: dict[str, Any]) -> dict[str, Any]:
-    """Let the machine of a run do it; return what that says."""
+    """Let the machine of a run carry out a verb; return its answer."""
     from tmuxagents.machines import requests  # noqa: PLC0415  (most runs work here)
 
     return requests.carry_out(run, ["_far", verb, run.run_id], os.environ, text=jsonline.encode(asked))
@@ -244,9 +244,9 @@ def _ask_there(run: RunView, verb: str, asked: dict[str, Any]) -> dict[str, Any]
 class ReplyFinder:
     """Finds the reply of a child to one message in the run's events.
 
-    The events say when a message was taken, which may be long before the child reads it: it reads steering
-    messages one by one after a turn, and follow-ups when it is done. So the order of turns decides to which
-    message a text replies. `number`: of the message, given as soon as it is known.
+    The events show when the child took a message, but it may read the message much later: steering messages
+    one by one after a turn, follow-ups when it is done. So the order of turns decides to which message a
+    text replies. `number` is the message's number, set as soon as it is known.
     """
 
     def __init__(self) -> None:
@@ -256,9 +256,9 @@ class ReplyFinder:
         self.is_over = False  # no later text belongs to the reply
         self.is_finished = False
         self._is_idle = False
-        self._steering: list[int | None] = []  # taken and not read yet; None is a person's
+        self._steering: list[int | None] = []  # taken but not read yet; None is a message typed by a person
         self._following: list[int | None] = []
-        self._read: list[int | None] = []  # what the child is answering now
+        self._read: list[int | None] = []  # the messages that the child is answering now
 
     def take(self, event: Event) -> None:
         """Fold one event."""

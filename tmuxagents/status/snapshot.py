@@ -1,7 +1,7 @@
 """Take a snapshot: the runs of a query with their current status, their counts and a cursor. Joins.
 
-The registry says which runs exist. A run is read only if its row is outdated (registry/current), and only
-from its checkpoint on; then its row is updated. The registry also stores when an ending was first shown.
+The registry lists the runs. A run is read only if its row is outdated (registry/current), and only from its
+checkpoint on; then its row is updated. The registry also stores when an ending was first shown.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.inspect import RunView
 
-    EndedRuns = tuple[float, int | None]  # those since a moment, no more than a number, the last ones
+    EndedRuns = tuple[float, int | None]  # those since a moment, and at most this many of the latest
 
-# What a query wants of each run that it shows.
+# What a query needs of each run that it shows.
 ROWS = "rows"  # the columns of a table
 DOCUMENTS = "documents"
 ALL_ENDED = (0.0, None)
@@ -35,7 +35,7 @@ VIEWS = "views"  # the document, and the run directory read (Snapshot.views)
 
 
 class Query:
-    """Which runs are meant: a scope, whose runs are counted, and those that are shown."""
+    """A choice of runs: a scope, whose runs are counted, and the runs that are shown."""
 
     __slots__ = ("active", "alone", "ended", "ids", "references", "scope", "statuses", "unread", "wanted")
 
@@ -57,10 +57,10 @@ class Query:
         self.references = tuple(references)  # ids, names and the like; the snapshot turns them into `ids`
         self.active = active  # show the active runs of the scope
         self.ended = ended  # show these ended runs of it, too
-        self.statuses = tuple(statuses)  # of all these show only runs with one of them, if there is any
-        self.unread = unread  # of the ended runs show only those whose answers the caller has not got
+        self.statuses = tuple(statuses)  # if there are any, show only runs with one of them
+        self.unread = unread  # of the ended runs, show only those whose answers the caller does not have
         self.wanted = wanted
-        self.alone = alone  # check no run outside of the scope, which is a named one
+        self.alone = alone  # check only runs of the scope, which must be "named"
 
 
 class Snapshot:
@@ -77,18 +77,18 @@ class Snapshot:
         self.at = time.time()
         self.counts: dict[str, int] = {}
         self.waiting = 0  # live runs that need a person
-        self.lost: dict[str, float] = {}  # the machines that do not answer, and since when
-        self.unreachable = 0  # active runs there
+        self.lost: dict[str, float] = {}  # machine that does not answer -> since when
+        self.unreachable = 0  # active runs on those machines
         self.last_end = 0.0
         self.active: list[str] = []  # of the scope, newest first
         self.elsewhere = 0  # active runs outside of the scope
-        self.others: dict[str, int] | None = None  # for an owner's scope: those that other parents have here
+        self.others: dict[str, int] | None = None  # for an owner: the runs of other parents in the project
         self.is_cut = False  # more runs have ended than the query shows
         self.cursor = ""
         self.views: dict[str, RunView] = {}  # the runs that were read
         self.registry_rows: dict[str, Row] = {}  # the runs that were checked, with their current rows
         self.rows: list[SnapshotRow] = []  # the runs that are shown, newest first
-        self.json: dict[str, bytes] = {}  # those of their documents that the registry holds encoded
+        self.json: dict[str, bytes] = {}  # run id -> document, as far as the registry holds it encoded
         self.needs_watcher = False  # a run must be concluded, or its ending announced
         self.warnings: list[str] = []  # for people
 
@@ -149,7 +149,7 @@ class SnapshotBuilder:
             number = registry.last_change()
         for run in ended:
             if run.run_id in known:
-                self._add(run).polled_at = snapshot.at  # the caller waited for it and sees its ending now
+                self._add(run).polled_at = snapshot.at  # the caller has waited and sees the ending now
         unread = [row for run_id, row in known.items() if run_id not in snapshot.views]
         self._read([row.run_id for row in unread if not self._is_current(row)])
         if snapshot.views:
@@ -159,14 +159,14 @@ class SnapshotBuilder:
             from tmuxagents.machines import link  # noqa: PLC0415  (most runs work here)
 
             snapshot.lost = link.unreachable(caller.home)
-            snapshot.needs_watcher = True  # it starts mirrors; no wrapper here starts it
+            snapshot.needs_watcher = True  # a watcher starts mirrors, and no wrapper here starts a watcher
         self._count(known, tally, whole)
         snapshot.cursor = registry.cursor(number, snapshot.at)
 
     # --- checked
 
     def sees(self, run_id: str, row: Row | None) -> bool:
-        """Say whether a run exists, and check it unless that is done. `row`: its row in the registry."""
+        """Say whether a run exists, and check it unless that was done. `row`: its row in the registry."""
         return run_id in self.snapshot.registry_rows or self._is_current(row) or self._read([run_id])
 
     def _is_current(self, row: Row | None) -> bool:
@@ -219,7 +219,7 @@ class SnapshotBuilder:
         return after if before == number else number
 
     def _count(self, known: Mapping[str, Row], tally: Tally, whole: Tally) -> None:
-        """Take the registry's counts, corrected by what was just read."""
+        """Take the registry's counts, corrected by the rows just read."""
         snapshot = self.snapshot
         for run_id, row in known.items():
             is_ours = snapshot.query.scope.holds(row)
@@ -286,7 +286,7 @@ class SnapshotBuilder:
         return snapshot
 
     def _documents(self, rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
-        """Return the documents of these runs; the registry holds those of the unread ones."""
+        """Return the documents of these runs; those of runs not read come from the registry."""
         from tmuxagents.text import jsonline  # noqa: PLC0415  (for documents only)
 
         snapshot, views = self.snapshot, self.snapshot.views
@@ -312,7 +312,7 @@ class SnapshotBuilder:
         return documents
 
     def _shown(self, row: Row, run: dict[str, Any], alike: Iterable[str]) -> SnapshotRow:
-        """Return one row of the snapshot. `run`: its document, or as much of it as a line needs."""
+        """Return one row of the snapshot. `run`: the document of the run, or the part that a line needs."""
         at, has_ended = self.snapshot.at, row.status in records.ENDED
         works = row.status == records.RUNNING and not (row.settled or row.needs_input)
         heard_at = row.last_event_at if works else None

@@ -31,9 +31,9 @@ _NOTHING = 0  # no signal, but a check whether one could be sent
 
 
 def stop(run_dirs: Sequence[str], cause: Cause = STOPPED) -> list[RunView]:
-    """Stop runs, all at once, and return them as they are then. An ended run stays as it is.
+    """Stop runs, all at once; return them as they are afterwards. An ended run stays as it is.
 
-    `cause`: a stop, or the cancelled call of the parent.
+    `cause`: a stop, or a call that the parent has cancelled.
     """
     for run_dir in run_dirs:
         refusal = why_not(run_dir)
@@ -46,7 +46,7 @@ def stop(run_dirs: Sequence[str], cause: Cause = STOPPED) -> list[RunView]:
     for run_dir in far:
         try:
             _ask_far(run_dir, cause)
-        except TmuxAgentsError as why:  # a machine that does not answer keeps no other run alive
+        except TmuxAgentsError as why:  # a silent machine must not save other runs from the stop
             refusals.append(why)
     if refusals:
         raise refusals[0]
@@ -55,7 +55,7 @@ def stop(run_dirs: Sequence[str], cause: Cause = STOPPED) -> list[RunView]:
 
 
 def _ask_far(run_dir: str, cause: Cause) -> None:
-    """Have a run stopped where it works; one that never got there ends here."""
+    """Have a run stopped where it works; a run that never got there ends here."""
     run = inspect(run_dir)
     if run.ended:
         return
@@ -114,7 +114,7 @@ def _ask(run_dir: str, number: int) -> Identity | None:
 
 
 def _end(run_dir: str, identity: Identity | None, cause: Cause) -> RunView:
-    """Wait until an asked wrapper has ended, or kill it; see that the ending is written."""
+    """Wait until the wrapper that was asked has ended, or kill it; make sure that the result is written."""
     if identity is None:
         ended = inspect(run_dir).ended
         conclude(run_dir, cause=None if ended else cause, never_came=None if ended else cause.message)

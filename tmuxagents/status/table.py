@@ -1,7 +1,7 @@
 """The list of runs: a row for each, coloured for a terminal and never wider than it. Pure.
 
 On a narrow terminal whole columns are left out, the least important first. Without a terminal all columns are
-there, and only what a run does or has said is cut.
+shown, and only the last one, the activity or the answer, is cut.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _SIGN, _ID, _NAME, _PRESET, _STATUS = "", "ID", "NAME", "PRESET", "STATUS"
 _TIME, _AGE, _MODEL, _COST, _ACTIVITY = "TIME", "AGE", "MODEL", "COST", "ACTIVITY"
 _IN_COLOUR = (_SIGN, _STATUS)
 _RIGHT = (_TIME, _AGE, _COST)
-_OPTIONAL = (_PRESET, _MODEL, _COST)  # left out on a terminal if they say nothing of any run
+_OPTIONAL = (_PRESET, _MODEL, _COST)  # left out on a terminal if they are empty for all runs
 _GIVE_WAY = (_PRESET, _MODEL, _COST, _AGE, _TIME, _STATUS)
 _WIDE = 100  # a narrower terminal shows neither reasons nor limits
 _LEAST_ACTIVITY, _LEAST_NAME = 16, 8
-_LEAST_SAID = 40  # columns of what a run does or has said, without a terminal
+_LEAST_SAID = 40  # columns of the activity or answer, without a terminal
 _NAME_SHARE = 4  # of a terminal's width
 
 
@@ -128,7 +128,7 @@ def _status(run: Run, host: str | None) -> str:
 
 
 def _activity(shown: SnapshotRow) -> str:
-    """Return what a run does; of one that has ended the beginning of its answer, or why it failed."""
+    """Return what a run is doing; if it has ended, the start of its answer, or why it failed."""
     run = shown.run
     if run["status"] not in records.ENDED:
         return words.plain(words.doing(shown))
@@ -142,7 +142,7 @@ def _activity(shown: SnapshotRow) -> str:
 
 
 def _narrow(columns_: dict[str, list[str]], width: int) -> None:
-    """Leave out columns that say nothing, cut names, then leave out more until what runs do has room."""
+    """Leave out empty columns, cut names, then leave out more columns until the activity has room."""
     for heading in _OPTIONAL:
         if all(cell == NONE for cell in columns_[heading][1:]):
             del columns_[heading]

@@ -94,13 +94,13 @@ class Waiting:
         return [one.run_dir for one in self.take_done()]
 
     def take_done(self) -> list[WaitedRun]:
-        """Return these runs, and stop waiting for them."""
+        """Return the runs that have met the condition, and stop waiting for them."""
         done = [one for one in self.left if time.monotonic() >= one.next_look and one.look()]
         self.left = [one for one in self.left if one not in done]
         return done
 
     def pause(self, deadline: float, wake: int | None = None) -> None:
-        """Sleep until a wrapper ends, a run is due to be read, `wake` is readable, or the deadline."""
+        """Sleep until a wrapper ends, a run is due to be read, `wake` is readable, or the deadline comes."""
         kernel = select.poll()
         by_handle = {one.handle: one for one in self.left if one.handle is not None}
         for handle in (*by_handle, *([] if wake is None else [wake])):
@@ -131,7 +131,7 @@ class WaitedRun:
         if woken and self._is_over():  # the usual case, and the caller waits for it
             return True
         is_far = directory.read_machine(self.run_dir) is not None
-        if self.handle is None and not is_far:  # opened before the run is read, so that no end is missed
+        if self.handle is None and not is_far:  # opened before the run is read, so that no ending is missed
             wrapper = directory.identity_of(directory.read_wrapper(self.run_dir))
             if wrapper is not None and process.presence(wrapper) == records.HERE:
                 self.handle = process.open_handle(wrapper.pid, wrapper.start_time)
@@ -152,7 +152,7 @@ class WaitedRun:
         try:
             self._follower = self._follower or Follower(self.run_dir)
             self.run = self._follower.look()
-        except NoSuchRun:  # removed; its wrapper, if it lives, makes it again
+        except NoSuchRun:  # the run was removed; its wrapper makes it again, if it lives
             self._follower = self.run = None
             return self.handle is None
         return self._condition(self.run)
@@ -191,7 +191,7 @@ class QueryWait:
         self._any = any_of_them
         self._deadline = math.inf if limit_s is None else time.monotonic() + limit_s
         self._since = since
-        self._again: Query | None = None  # the query after the wait: of the runs that are meant now
+        self._again: Query | None = None  # the query after the wait, for the runs that the first query found
         self.ids: Sequence[str] = ()  # the runs to wait for
         self.in_time = False
         self.changes: tuple[Snapshot, bool] | None = None  # and whether the cursor was unknown
@@ -199,7 +199,7 @@ class QueryWait:
         self.snapshot = ensure_watcher(snapshot, warnings, caller)
 
     def _ask(self, registry: Registry) -> Snapshot:
-        """Wait, and take the snapshot. If the registry fails, this starts again, for the same runs."""
+        """Wait, and take the snapshot. If the registry fails, this is called again, for the same runs."""
         if self._again is None:
             first = SnapshotBuilder(registry, self._query, self._caller).snapshot
             query = first.query
@@ -215,7 +215,7 @@ class QueryWait:
         over: list[RunView] = []
         name = registry.name()
         if not self._has_ended_already(registry):
-            # A snapshot before the wait gets its modules, files and statements ready for the one after it.
+            # A snapshot before the wait loads modules, files and statements. So the one after it is fast.
             take_by(registry, self._again, self._caller)
             registry.get_ready()
             folders = [f"{self._caller.runs}/{run_id}" for run_id in self.ids]
