@@ -1,8 +1,8 @@
-"""The companion of a parent inside pi: it reports each news of the session's background runs once.
+"""The companion of a pi parent: it reports each change of the session's background runs once.
 
-It works while any run is active and the parent is there. What it has reported is in the entries of the
-parent's session; where they and the run directories differ, the directories decide. It gives text and the
-names of styles only: the colours are pi's. It imports little, because it runs for as long as the runs do.
+It works while any run is active and the parent is there. The entries of the parent's session record its
+reports. Where the entries and the run directories differ, the directories decide. It sends only texts and the
+names of styles; the colours are pi's. It imports little, because it runs for as long as the runs do.
 
 Joins.
 """
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
     Row = list[tuple[str, str]]  # (style, text), the styles of render/styles
 
-ROUND_S = 1.0  # where a run may change without an end: it is queued, or lives in the hands of a person
+ROUND_S = 1.0  # while a run may change without ending: it is queued, settled, or waits for a person
 LONG_ROUND_S = 3.0  # for the lines of active runs; ends arrive at once, and the parent reports launches
-LINGERS_S = 30.0  # with nothing to look after: the next launch is often near
-_NEWEST = 100  # of the runs since the session began that its entries do not name
+LINGERS_S = 30.0  # without an active run: the next launch is often near
+_NEWEST = 100  # the latest runs, among which are those that no entry names yet
 
 
 def follow(write: Callable[[bytes], None]) -> int:
@@ -63,7 +63,7 @@ def follow(write: Callable[[bytes], None]) -> int:
 
 
 class Companion:
-    """One parent's session, looked after."""
+    """Looks after one parent's session."""
 
     def __init__(
         self, caller: Caller, memory: Memory, *, since: float, tell: Callable[[dict[str, Any]], None]
@@ -80,7 +80,7 @@ class Companion:
         self._waited_for: set[str] = set()
 
     def stay(self, parent: Lifeline) -> None:
-        """Look again and again, until nothing is active for a while or the parent has gone."""
+        """Check the runs again and again, until none has been active for a while or the parent has gone."""
         nudged, leaves_at = True, math.inf
         with Waiting() as waiting:
             while not parent.gone:
@@ -90,13 +90,13 @@ class Companion:
                 leaves_at = leaves_at if found.active else min(leaves_at, now + LINGERS_S)
                 if now >= leaves_at:
                     return
-                for run_id in set(found.active) - self._waited_for:  # for its end, too
+                for run_id in set(found.active) - self._waited_for:  # so that its end ends the pause
                     self._waited_for.add(run_id)
                     waiting.add(f"{self._caller.runs}/{run_id}")
                 nudged = _pause(waiting, min(leaves_at, now + _round(found)), parent)
 
     def _look(self, *, nudged: bool) -> Snapshot:
-        """Read all runs once, and report news; if the parent has asked, answer in any case."""
+        """Read all runs once, and report news. `nudged`: the parent has written, so answer in any case."""
         found = ensure_watcher(*lookup.with_registry(self._caller, self._ask), self._caller)
         total = found.counts["total"]
         status = (
@@ -130,7 +130,7 @@ class Companion:
 
 
 def _pause(waiting: Waiting, until: float, parent: Lifeline) -> bool:
-    """Sleep until a run has ended, the parent says something or it is time; say whether it was the parent."""
+    """Sleep until a run has ended, the parent has written or time is up; say whether the parent has."""
     while not waiting.done():
         waiting.pause(until, parent.handle)
         if parent.speaks():
@@ -141,7 +141,7 @@ def _pause(waiting: Waiting, until: float, parent: Lifeline) -> bool:
 
 
 def _round(found: Snapshot) -> float:
-    """Return when to look again, whatever happens."""
+    """Return the most seconds until the next look at the runs."""
     if not found.active:
         return math.inf
     rows = [found.registry_rows[run_id] for run_id in found.active]
@@ -150,12 +150,12 @@ def _round(found: Snapshot) -> float:
 
 
 def everything(caller: Caller) -> Query:
-    """Return all runs that are the session's, whatever launched them, those that have ended, too."""
+    """Return the query for all runs of the session, whatever launched them, ended ones included."""
     own = poll.background(caller).scope
     return Query(Scope(own.kind, own.key, also=own.also), active=False)
 
 
-# --- what the session remembers ---
+# --- past reports ---
 
 LAUNCHED, CHANGED = "pi-subagents:bg-run", "pi-subagents:bg-update"
 INFO, WARNING = "info", "warning"
@@ -176,7 +176,7 @@ class Told:
 
 
 class Memory:
-    """All reports: run -> its last report."""
+    """The last report about each run."""
 
     def __init__(self, entries: Iterable[Any] = ()) -> None:
         self.runs: dict[str, Told] = {}
@@ -184,7 +184,7 @@ class Memory:
             self._take(entry)
 
     def _take(self, entry: Any) -> None:
-        """Take in one entry of the session; one that is malformed tells nothing."""
+        """Take in one entry of the session; ignore a malformed one."""
         kind = entry.get("customType") if isinstance(entry, dict) else None
         data = entry.get("data") if isinstance(entry, dict) else None
         if kind not in (LAUNCHED, CHANGED) or not isinstance(data, dict):
@@ -209,7 +209,7 @@ class Memory:
         return told is None or told.status != status or (settled and not told.announced)
 
     def tell(self, run: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what to report about a run, and remember it: its start, a change, the one notice."""
+        """Return the report about a run (its start, a change, the one notice), and remember it."""
         run_id, status = run["runId"], run["status"]
         told = self.runs.get(run_id)
         announced = told is not None and told.announced
@@ -224,7 +224,7 @@ class Memory:
         }
 
     def lose(self, run_id: str) -> dict[str, Any]:
-        """Return what to report about a run whose files were removed before its end was reported."""
+        """Return the report about a run whose files were removed before its end was reported."""
         self.runs[run_id] = Told(records.ABORTED, announced=True)
         text = f"Background run {run_id} is gone: its files were removed."
         gone = {
@@ -247,7 +247,7 @@ def update(run: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def describe(run: Mapping[str, Any]) -> dict[str, str]:
-    """Return the notice of a run that has ended, or has answered: for the screen, and for the model."""
+    """Return the notice of a run that has ended or answered: a text for the screen, and one for the model."""
     good = run["status"] not in (records.FAILED, records.ABORTED)
     name = answers.label(run)
     how = _how(run)
@@ -284,7 +284,7 @@ _SIGNS = {
 
 
 def child_line(run: Mapping[str, Any], now: float) -> dict[str, Any]:
-    """Return what is shown of a child of a call: a run document, or an entry of `details.windows`."""
+    """Return the parts of a child's line. `run`: a run document, or an entry of `details.windows`."""
     status = run.get("state") or run["status"]
     sign, style = _SIGNS[status]
     return {
@@ -331,7 +331,7 @@ def _facts(run: Mapping[str, Any], status: str, now: float) -> str:
 
 
 def _lasted(run: Mapping[str, Any], now: float) -> str:
-    """Return how long it has worked; an entry of `details.windows` counts in milliseconds."""
+    """Return how long a run has worked; an entry of `details.windows` counts in milliseconds."""
     if run["startedAt"] is None:
         return ""
     if "elapsedSeconds" in run:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Sourced(NamedTuple):
-    """One setting in force, and what says so: a file, a variable, or nothing but the default."""
+    """One setting in force, and its source: a file, a variable, or the default."""
 
     key: str
     value: Any
@@ -64,11 +64,11 @@ class SettingsFiles:
         return self._change(source, lambda text: None if text is None else take(text, key))
 
     def text(self, source: str) -> str:
-        """Return what a file says, or what an empty one would."""
+        """Return the text of a file; for an empty or missing one, our section without settings."""
         return self._read(self._path(source))[1] or f'{{\n  "{keys.SECTION}": {{}}\n}}\n'
 
     def replace(self, source: str, text: str) -> str:
-        """Write a file anew, as a person has edited it; return its path."""
+        """Replace a file's text with the one that a person has edited; return the file's path."""
 
         def checked(_: str | None) -> str:
             own_text.get_member(text, keys.SECTION, "")
@@ -111,7 +111,7 @@ class SettingsFiles:
 
 
 def rule_of(key: str) -> Rule:
-    """Return the rule of a setting; an unknown one names the nearest."""
+    """Return the rule of a setting. The error for an unknown setting names the nearest."""
     if key in keys.KEYS:
         return keys.KEYS[key]
     rule = keys.agent_rule_of(key)
@@ -178,7 +178,7 @@ def put(text: str | None, key: str, value: Any) -> str:
 
 
 def take(text: str, key: str) -> str | None:
-    """Return a file's text without this setting, None where nothing else was in it. Raises CannotEdit."""
+    """Return a file's text without this setting, None if nothing else was in it. Raises CannotEdit."""
     flat, nested = _places(key)
     if nested != flat:
         text = own_text.take_member_at(text, nested) or text

@@ -1,7 +1,7 @@
 """A person's own configuration files, and folders made for our files. Touches: a person's files.
 
-A file is read and written whole; links and modes stay. A folder made for one of our files goes once it is
-empty.
+A file is read and written whole; links and modes stay. A folder made for one of our files is removed once it
+is empty.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _make_like(handle: int, target: str, *, private: bool) -> None:
         facts = os.stat(target)
     except FileNotFoundError:
         if private:
-            return  # as it was made
+            return  # it was made private
         umask = os.umask(0o077)
         os.umask(umask)
         os.fchmod(handle, 0o666 & ~umask)

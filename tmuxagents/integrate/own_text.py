@@ -1,13 +1,13 @@
 """Our text in a person's files and options: put in, found, and taken out to the byte. Pure.
 
-A *block* of lines in a configuration lies between two marks. Our own *file* ends with a mark. Each mark has
-a digest, so that text which a person has changed does not count as ours. It also says what else is ours: a
-line break before the block, the whole file, the number of folders made for it.
+A *block* of lines in a configuration is between two marks. Our own *file* ends with a mark. The mark has a
+digest, so text that a person has changed does not count as ours. The mark also records what else we made: a
+line break before the block, the whole file, or folders for it.
 
-A *member* of an object in a JSON file has no room for a mark: its place shows what else is ours, either
-directly before the closing brace of an object that was there, or in an object (a file) that we made.
+A *member* of an object in a JSON file has no room for a mark. If a lone member is directly before the closing
+brace, the object was there before. If a space or line break is between them, we made the object, too.
 
-In front of the value of an *option* is a text that tmux itself expands.
+Our text in an *option* is in front of the person's value, and tmux itself expands it.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ FOREIGN, TAKEN = "foreign", "taken"
 
 
 class Edited(NamedTuple):
-    """The outcome of an edit, and the file's new text; None: there is no file."""
+    """The outcome of an edit, and the file's new text (None: no file)."""
 
     outcome: str
     text: bytes | None
 
 
 def digest(body: bytes) -> bytes:
-    """Return what our marks hold of a text, to show later whether it is still as we wrote it."""
+    """Return the digest of a text for our mark. It shows later whether the text is still as we wrote it."""
     return hashlib.sha256(body).hexdigest()[:8].encode()
 
 
@@ -64,7 +64,7 @@ def put_block(text: bytes | None, lines: Sequence[str]) -> Edited:
     if isinstance(block, str):
         return Edited(block, text)
     if block is None:
-        # An open last line, or one that continues in the next, would swallow our first.
+        # A last line without a line break, or one that continues in the next line, would swallow our first.
         open_end = text != b"" and (not text.endswith(b"\n") or text.endswith(b"\\\n"))
         also = BREAK if open_end else PLAIN
         return Edited(DONE, text + (b"\n" if open_end else b"") + _written(lines, also))
@@ -129,7 +129,7 @@ def put_file(
 
 
 def take_file(before: bytes | None) -> Edited:
-    """Return that the file goes, if it is ours."""
+    """Return the outcome of removing a file. Only our own, unchanged file is removed."""
     if before is None:
         return Edited(NOTHING, None)
     outcome = _outcome(before)
@@ -142,7 +142,7 @@ def is_marked(text: bytes | None) -> bool:
 
 
 def folders_of(text: bytes | None) -> tuple[int, ...]:
-    """Return how many folders were made for one of our files; () if the file does not say."""
+    """Return the numbers of folders that were made for our files; () if the mark has none."""
     mark = _MARK.search(text or b"")
     return tuple(map(int, mark[3].split(b","))) if mark and mark[3] else ()
 
@@ -159,21 +159,21 @@ def _outcome(text: bytes) -> str:
 
 
 class InFront(NamedTuple):
-    """A text in front of an option's value. `mark`: the part of it that shows, anywhere, that it is ours."""
+    """A text in front of an option's value. `mark`: the part by which it is recognised anywhere."""
 
     text: str
     mark: str
 
     def is_in(self, value: str) -> bool:
-        """Say whether a value shows it already, anywhere."""
+        """Say whether a value has our mark, anywhere."""
         return self.mark in value
 
     def joined(self, value: str) -> str:
-        """Return a value with it in front."""
+        """Return a value with our text in front."""
         return self.text + value
 
     def parted(self, value: str) -> str | None:
-        """Return a value without it; None if it is not where we put it."""
+        """Return a value without our text; None if the text is not where we put it."""
         rest = value.removeprefix(self.text)
         return None if rest == value or self.is_in(rest) else rest
 
@@ -191,7 +191,7 @@ class CannotEdit(ValueError):
 
 
 class _Member(NamedTuple):
-    """Where one member is, and its value."""
+    """The place and the value of one member."""
 
     key: str
     start: int
@@ -201,7 +201,7 @@ class _Member(NamedTuple):
 
 
 class _Object:
-    """Where an object is: after its opening brace, its members, at its closing brace."""
+    """The place of an object: after its opening brace, its members, and at its closing brace."""
 
     def __init__(self, text: str, start: int) -> None:
         self.open = start + 1
@@ -254,7 +254,7 @@ def get_member(text: str, group: str, name: str) -> Any:
 
 
 def _at(text: str, path: Sequence[str]) -> tuple[_Object, _Member] | None:
-    """Return a member by the names on the way to it, and the object that it is in; None if there is none."""
+    """Return the member at a path of names, after the object around it; None if there is no such member."""
     of, member, _ = _objects(text, path[0])
     for name in path[1:]:
         if member is None or not isinstance(member.value, dict):
@@ -265,7 +265,7 @@ def _at(text: str, path: Sequence[str]) -> tuple[_Object, _Member] | None:
 
 
 def put_member_at(text: str, path: Sequence[str], value: Any) -> str | None:
-    """Return a text with another value of a member at any depth, None if there is none. Raises CannotEdit."""
+    """Return a text with a new value for a member at any depth; None without it. Raises CannotEdit."""
     found = _at(text, path)
     if found is None:
         return None
@@ -274,22 +274,22 @@ def put_member_at(text: str, path: Sequence[str], value: Any) -> str | None:
 
 
 def take_member_at(text: str, path: Sequence[str]) -> str | None:
-    """Return a text without a member at any depth, None if there is none. Raises CannotEdit."""
+    """Return a text without a member at any depth; None if it has none. Raises CannotEdit."""
     found = _at(text, path)
     return found and _without(text, *found)
 
 
 def made_member(group: str, name: str, value: Any) -> str:
-    """Return the text of a file that holds nothing else."""
+    """Return the text of a file that holds only this member."""
     return json.dumps({group: {name: value}}, indent=2, ensure_ascii=False) + "\n"
 
 
 def put_member(text: str, group: str, name: str, value: Any) -> str:
-    """Return a text with this member in it, in the place of one of its name. Raises CannotEdit."""
+    """Return a text with this member, which replaces one of the same name. Raises CannotEdit."""
     whole, _, inner = _objects(text, group)
     plain = json.dumps(value, ensure_ascii=False)
     if inner is None:
-        # The space before the brace says that the object is ours, as a line break does.
+        # The space before the brace shows that the object is ours, as a line break does.
         own = f"{{{json.dumps(name)}: {plain} }}"
         return _with_member(
             text, whole, group, own if _is_plain(text, whole) else _dumped(text, {name: value}, 1)
@@ -303,7 +303,7 @@ def put_member(text: str, group: str, name: str, value: Any) -> str:
 
 
 def _is_plain(text: str, into: _Object) -> bool:
-    """Say whether a new member goes into the same line as the one before it, or as the brace."""
+    """Say whether a new member goes onto the line of the member before it, or of the brace."""
     return not into.members or "\n" not in text[into.open : into.members[0].start]
 
 
@@ -326,7 +326,7 @@ def _dumped(text: str, value: Any, depth: int) -> str:
 
 
 def take_member(text: str, group: str, name: str) -> str | None:
-    """Return a text without this member, None where nothing remains but what we made. Raises CannotEdit."""
+    """Return a text without this member, None if only our own text would remain. Raises CannotEdit."""
     whole, outer, inner = _objects(text, group)
     member = inner.get(name) if inner else None
     if outer is None or inner is None or member is None:

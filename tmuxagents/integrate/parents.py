@@ -1,8 +1,8 @@
 """Make tmuxagents known to Claude Code or Codex, and unknown again: server and skill. Joins.
 
 Everything is read before anything is changed. The configuration is JSON or TOML. If another program has
-rewritten a TOML file and our marks are lost, our tables are found by their headers. A header can also be
-inside a long text, so the text before and the text after a change are parsed and compared.
+rewritten a TOML file and our marks are lost, our tables are found by their headers. Such a header
+can also occur inside a long text, so the text before and the text after a change are parsed and compared.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ NAMES = {CLAUDE: "Claude Code", CODEX: "Codex"}
 SERVER = "tmuxagents"  # the name of the server, the skill and our program
 JSON_GROUP, TOML_GROUP = "mcpServers", "mcp_servers"
 LONGEST_CALL_S = 300  # our server answers each call before that
-# Codex hands a server little of its own environment; these go along where they are set.
+# Codex passes little of its environment on to a server. These variables are passed on if they are set.
 _FORWARDED = (
     *("TMUX", "TMUX_TMPDIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "SSH_AUTH_SOCK"),
     *("PI_AGENT_DIR", "PI_CODING_AGENT_DIR", "PI_SUBAGENTS_CHILD"),
     *("TMUXAGENTS_HOME", "TMUXAGENTS_OWNER", "TMUXAGENTS_PI", "TMUXAGENTS_SOCKET", "TMUXAGENTS_SESSION"),
     *("TMUXAGENTS_DEFAULT_MODEL", "TMUXAGENTS_MAX_RUNNING", "TMUXAGENTS_NESTING", "TMUXAGENTS_ROOT"),
 )
-# What our entry may hold: what we write, and what the parents themselves add to it.
+# The keys that our entry may have: those that we write, and those that the parents add.
 _KNOWN_KEYS = {"type", "command", "args", "env", "env_vars", "tool_timeout_sec", "enabled", "tools"}
 _SKILL, _PROMPTS = "SKILL.md", "prompts"
 _MARK = re.compile(rb"# (>>>|<<<) tmuxagents\b.*")
 
 
 class ParentPlace(NamedTuple):
-    """Where a parent looks. `command` starts our program; `private`: not for other users."""
+    """The places where a parent looks. `command` starts our program; `private`: not for other users."""
 
     target: str
     config: str
@@ -55,7 +55,7 @@ class ParentPlace(NamedTuple):
 
 
 def of_user(target: str, environment: Mapping[str, str], home: str, command: str) -> ParentPlace:
-    """Return where a parent looks for what one person has set up for all their projects."""
+    """Return the places where a parent looks for one user, in all projects."""
     name = "CODEX_HOME" if target == CODEX else "CLAUDE_CONFIG_DIR"
     folder = environment.get(name, "").rstrip("/") if environment.get(name, "").startswith("/") else None
     if target == CODEX:
@@ -66,7 +66,7 @@ def of_user(target: str, environment: Mapping[str, str], home: str, command: str
 
 
 def of_project(target: str, project: str) -> ParentPlace:
-    """Return where a parent looks for what everyone in a project shares. It holds no path of one machine."""
+    """Return the places that everyone in a project shares. Their texts hold no path of one machine."""
     config, skills = (".codex/config.toml", ".agents") if target == CODEX else (".mcp.json", ".claude")
     return ParentPlace(
         target, f"{project}/{config}", f"{project}/{skills}/skills/{SERVER}", SERVER, private=False
@@ -74,10 +74,10 @@ def of_project(target: str, project: str) -> ParentPlace:
 
 
 def place(target: str, environment: Mapping[str, str], project: str | None) -> ParentPlace:
-    """Return where a parent looks: for this user, or with `project` for everyone who works there."""
+    """Return the places where a parent looks: for this user, or with `project` for everyone in it."""
     if project is not None:
         return of_project(target, project)
-    # How this program is started from anywhere, by a path that outlives upgrades if there is one.
+    # The command that starts this program from anywhere: a path that outlives upgrades, if there is one.
     found = process.find_program(SERVER, environment.get("PATH", ""))
     beside = os.path.join(os.path.dirname(sys.executable), SERVER)
     command = os.path.abspath(found) if found else beside if os.path.exists(beside) else SERVER
@@ -85,7 +85,7 @@ def place(target: str, environment: Mapping[str, str], project: str | None) -> P
 
 
 def plan(where: ParentPlace, *, uninstall: bool, with_tools: bool = True) -> Integration:
-    """Read everything, and return what is to be changed. An unreadable file refuses it all."""
+    """Read everything, and return the planned changes. An unreadable file refuses all of them."""
     found = Integration(where.target, uninstall=uninstall)
     prompts = f"{where.skill}/{_PROMPTS}"
     if uninstall:
@@ -147,12 +147,12 @@ def carry_out(found: Integration, where: ParentPlace) -> None:
 
 
 def entry(command: str) -> dict[str, Any]:
-    """Return our server as a JSON configuration has it."""
+    """Return the entry of our server for a JSON configuration."""
     return {"type": "stdio", "command": command, "args": ["mcp"]}
 
 
 def is_ours(value: Any) -> bool:
-    """Say whether this is a server entry that we wrote, or one that says the same."""
+    """Say whether this is a server entry that we wrote, or an equivalent one."""
     if not isinstance(value, dict) or set(value) - _KNOWN_KEYS:
         return False
     command = value.get("command")
@@ -161,7 +161,7 @@ def is_ours(value: Any) -> bool:
 
 
 def toml_lines(command: str) -> list[str]:
-    """Return our server as the lines of a TOML configuration."""
+    """Return the entry of our server as lines for a TOML configuration."""
     return [
         f"[{TOML_GROUP}.{SERVER}]",
         f"command = {_toml(command)}",
@@ -172,7 +172,7 @@ def toml_lines(command: str) -> list[str]:
 
 
 def _toml(text: str) -> str:
-    # JSON's strings are TOML's, but for one character.
+    # A JSON string is also a TOML string, except for one character.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -255,7 +255,7 @@ def _checked(before: bytes, edited: Edited) -> Edited:
 
 
 def _rest(text: bytes) -> dict[str, Any]:
-    """Return what a configuration says besides our server."""
+    """Return the content of a configuration without our server."""
     servers = {name: server for name, server in _servers(text).items() if name != SERVER}
     return {**_parsed(text), TOML_GROUP: servers}
 

@@ -1,6 +1,7 @@
-"""Make pi load our extension, and no longer: one file where pi looks; nothing else is changed. Joins.
+"""Make pi load our extension, or stop loading it, by one file. Nothing else is changed. Joins.
 
-The file holds no code of the extension, only its path: an upgrade of tmuxagents leaves nothing stale behind.
+The file holds the path of the extension and none of its code, so an upgrade of tmuxagents leaves nothing
+stale.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ export default async function (pi) {
 	await load(pi, options);
 }
 """
-# -P: else a folder `tmuxagents` in the project where pi works would be taken for this program.
+# Without -P, a folder `tmuxagents` in the project where pi works would be taken for this program.
 _COMMAND = ("-P", "-m", "tmuxagents")
 
 
@@ -55,7 +56,7 @@ def text(path: str, *, extension: str, command: Sequence[str], tools: bool) -> s
 
 
 def extension_of(content: bytes | None) -> str | None:
-    """Return which extension our file loads; None if the file is not ours."""
+    """Return the path of the extension that our file loads; None if the file is not ours."""
     named = _EXTENSION.search(content or b"")
     if named is None or not own_text.is_marked(content):
         return None
@@ -72,7 +73,7 @@ def path_of(environment: Mapping[str, str]) -> str:
 
 
 def plan(environment: Mapping[str, str], *, uninstall: bool, with_tools: bool = True) -> Integration:
-    """Compare the file with what it should be, and return what has to change."""
+    """Compare the file with the wanted text, and return the planned change."""
     found = Integration("pi", uninstall=uninstall)
     path = path_of(environment)
     before = disk.read(path)

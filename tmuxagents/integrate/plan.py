@@ -1,4 +1,4 @@
-"""What an integration changes, described before and after: one shape for tmux and for every parent. Pure."""
+"""The changes of an integration, before and after: one shape for tmux and for every parent. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WHY = {
 
 
 class Change(NamedTuple):
-    """One change, of a whole file or of an option (`name`) of a running server. None: there is none."""
+    """One change of a whole file, or of an option (`name`) of a running server. A missing text is None."""
 
     where: str
     path: str
@@ -53,7 +53,7 @@ class Step:
         self.path = path
         self.changes: list[Change] = []
         self.left: list[LeftAlone] = []
-        self.texts: tuple[bytes | None, bytes | None] = (None, None)  # of a file, as they are on the disk
+        self.texts: tuple[bytes | None, bytes | None] = (None, None)  # of a file: its bytes before and after
         self.lines: Sequence[str] = ()  # of a server: the bindings of keys
 
     def change(self, name: str | None, before: str | None, after: str | None) -> None:
@@ -87,7 +87,7 @@ class Integration:
         return [one for step in self.steps for one in step.left]
 
     def document(self, *, dry_run: bool) -> dict[str, Any]:
-        """Return the document."""
+        """Return the integration as a document."""
         return {
             "v": 1,
             "target": self.target,
@@ -110,17 +110,17 @@ def file_step(path: str, before: bytes | None, edited: Edited) -> Step:
     return step
 
 
-# --- said -----------------------------------------------------------------------------------------------
+# --- messages -------------------------------------------------------------------------------------------
 
 
 def diff(changes: Iterable[Change]) -> Iterator[str]:
-    """Return the lines of what would change, in the form of a diff."""
+    """Return the changes as the lines of a diff."""
     last = None
     for change in changes:
         texts = (change.before, change.after)
         if change.where == FILE:
             old, new = (change.path if text is not None else "/dev/null" for text in texts)
-            # A last line without its end differs from the same line with it.
+            # A last line without its line break differs from the same line with it.
             before, after = (re.findall("[^\\n]*\\n|[^\\n]+", text or "") for text in texts)
             for line in difflib.unified_diff(before, after, old, new):
                 yield line.removesuffix("\n")
@@ -138,7 +138,7 @@ def diff(changes: Iterable[Change]) -> Iterator[str]:
 
 
 def said(change: Change) -> str:
-    """Return what was done, as one line."""
+    """Return a change that was made, as one line."""
     if change.where == SERVER:
         how = "unset" if change.after is None else "set"
         return f"{how} {change.name} on the tmux server at {change.path}"
@@ -148,6 +148,6 @@ def said(change: Change) -> str:
 
 
 def left(one: LeftAlone) -> str:
-    """Return what was left, and why, as one line."""
+    """Return one thing that was left alone, and why, as one line."""
     what = one.path if one.where == FILE else f"{one.name} on the tmux server at {one.path}"
     return f"left {what} alone: {one.why}"

@@ -1,7 +1,7 @@
 """Put our text, marks and keys into a person's tmux, and take them out again: running servers, configuration.
 
 Everything is read before anything is changed. Nothing else of the person's is changed, and taking our text
-out gives back the text from before to the byte.
+out restores the former text to the byte.
 
 Joins.
 """
@@ -33,11 +33,11 @@ class WantedTmux:
         self, *, uninstall: bool = False, key: str | None = None, program: str = "tmuxagents"
     ) -> None:
         self.uninstall = uninstall
-        self.key = key  # the one that leads to our table; None: the one that does so already, if any
+        self.key = key  # leads to our table; None: keep the key that does already, if any
         self.program = program
 
     def lines(self, theirs: Sequence[str]) -> list[str]:
-        """Return the lines of the configuration, without what the person's own lines have already."""
+        """Return our lines for the configuration, without the parts that the person's own lines have."""
         status = () if any(map(tmux_texts.STATUS.is_in, theirs)) else tmux_texts.STATUS_LINES
         marks = () if any(map(tmux_texts.WINDOW.is_in, theirs)) else tmux_texts.WINDOW_LINES
         return [*status, *marks, *(tmux_texts.lines(self.key, self.program) if self.key else ())]
@@ -46,7 +46,7 @@ class WantedTmux:
 def plan(
     environment: Mapping[str, str], settings: Settings, wanted: WantedTmux, *, socket: str | None
 ) -> Integration:
-    """Read everything, and return what is to be changed."""
+    """Read everything, and return the planned changes."""
     uninstall = wanted.uninstall
     if wanted.key is not None and not tmux_texts.KEY.fullmatch(wanted.key):
         hint = "a letter or digit, also with M- in front, or C- and a lowercase letter except i and m"
@@ -72,7 +72,7 @@ def plan(
 
 
 def carry_out(found: Integration) -> None:
-    """Make the planned changes. The file comes first: it may be refused."""
+    """Make the planned changes. The file comes first, because it may be refused."""
     for step in found.steps:
         if not step.changes:
             continue
@@ -83,7 +83,7 @@ def carry_out(found: Integration) -> None:
 
 
 def furnish(server: tmux.Tmux, program: str) -> None:
-    """Give a server of our own marks and keys. `program`: our command, as the keys are to call it."""
+    """Give marks and keys to a tmux server of our own. `program`: our command, as the keys call it."""
     change(TmuxServer(server).furnish(program), Integration("tmux", uninstall=False))
 
 
@@ -93,7 +93,7 @@ def furnish(server: tmux.Tmux, program: str) -> None:
 def _sockets(
     environment: Mapping[str, str], settings: Settings, socket: str | None, *, uninstall: bool
 ) -> tuple[list[str], bool]:
-    """Return the servers that are meant, and whether that is certain."""
+    """Return the sockets of the servers to change, and whether the choice is certain."""
     chosen, inside = tmux.choose_place(environment, flag=socket, setting=settings.tmux_socket)
     if chosen.source in (place.FLAG, place.ENVIRONMENT, place.SETTING):
         return [chosen.socket], True
@@ -110,9 +110,9 @@ def _files(environment: Mapping[str, str], wanted: WantedTmux) -> Iterator[Step]
     home = environment.get("HOME") or os.path.expanduser("~")
     folders = dict.fromkeys(filter(None, (environment.get("XDG_CONFIG_HOME"), f"{home}/.config")))
     paths = [f"{home}/.tmux.conf", *(f"{folder}/tmux/tmux.conf" for folder in folders)]
-    distinct = {os.path.realpath(path): path for path in paths}.values()  # a link gives way to a later path
+    distinct = {os.path.realpath(path): path for path in paths}.values()  # of links, the later path
     texts = {path: text for path in distinct if (text := disk.read(path)) is not None}
-    # The last one decides, also about status-right.
+    # The last file decides, also about status-right.
     target = None if wanted.uninstall else next(reversed(texts), paths[0])
     if target is not None and wanted.key is None:
         keys = (tmux_texts.key_of(text.decode("utf-8", "replace")) for text in texts.values())
@@ -136,12 +136,12 @@ def _files(environment: Mapping[str, str], wanted: WantedTmux) -> Iterator[Step]
 # --- one server -------------------------------------------------------------------------------------------
 
 _PREFIX = "prefix"
-# The options that the watcher and we set on a server.
+# The options that the watcher and this module set on a server.
 _DECLARED = (*(f"@tmuxagents_{name}" for name in style.STATUS_NAMES), tmux_texts.MARK, tmux_texts.CLOSES)
 
 
 class TmuxServer:
-    """A running server, and what is to be changed on it."""
+    """A running server, and the changes that are planned on it."""
 
     def __init__(self, server: tmux.Tmux) -> None:
         self._server = server
@@ -149,7 +149,7 @@ class TmuxServer:
         self._step = Step(SERVER, server.socket)
 
     def on(self, key: str | None, program: str) -> Step:
-        """Plan to put our text and marks in front of what is there, to make room, and to bind keys."""
+        """Plan to put our text and marks in front of the present values, to make room, and to bind keys."""
         self._show_status()
         self._show_marks()
         if key is not None:
@@ -157,7 +157,7 @@ class TmuxServer:
         return self._step
 
     def furnish(self, program: str) -> Step:
-        """Plan marks and keys for a server of our own; what a person's configuration binds stays bound."""
+        """Plan marks and keys for a server of our own. Keys that a person's configuration binds stay."""
         self._show_marks()
         bound = self._server.keys.binding
         if self._options.read(tmux_texts.NOTE) is None and bound(_PREFIX, tmux_texts.DEFAULT) is None:
@@ -178,7 +178,7 @@ class TmuxServer:
                 self._step.change(name, value, tmux_texts.WINDOW.joined(value))
 
     def off(self) -> Step:
-        """Plan to restore what was there before, and to remove all that is ours."""
+        """Plan to restore the former values, and to remove everything that is ours."""
         self._take_out(tmux_texts.VALUE, tmux_texts.STATUS)
         note = self._options.read(tmux_texts.MEMORY)
         if note is not None:
@@ -202,7 +202,7 @@ class TmuxServer:
         limit = options.read(tmux_texts.LENGTH) or "0"
         note = options.read(tmux_texts.MEMORY)
         is_in = tmux_texts.STATUS.is_in(value)
-        if note is not None or not is_in:  # else the person put it there, and knows how long it is
+        if note is not None or not is_in:  # else the person put our text there, and chose the length
             width = None if is_in or tmux_texts.has_job(value) else options.width(tmux_texts.VALUE)
             after = tmux_texts.length_for(int(limit), width=width, note=note)
             if after is not None:
@@ -235,7 +235,7 @@ class TmuxServer:
 
 
 def change(step: Step, found: Integration) -> None:
-    """Change a server as planned, except what was changed since."""
+    """Change a server as planned, except options that were changed meanwhile."""
     server = tmux.Tmux(step.path)
     for one in list(step.changes):
         name = str(one.name)

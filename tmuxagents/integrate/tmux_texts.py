@@ -1,8 +1,8 @@
-"""What we add to a person's tmux: text in the status line, marks on windows, a key table. Pure.
+"""Our additions to a person's tmux: text in the status line, marks on windows, a key table. Pure.
 
-The same rule makes text and marks twice: as values for running servers, and as lines of configuration for
-later ones. No line holds any text of the person's: tmux itself joins the two when it reads them. The key
-table passes the folder of a pane only as an option of a popup: no shell and no parser sees it.
+Text and marks exist twice, by the same rule: as values for running servers, and as lines of configuration for
+later ones. No line holds any text of the person's: tmux itself joins the two texts when it reads our lines.
+The key table passes the folder of a pane only as an option of a popup, so no shell and no parser sees it.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from tmuxagents.integrate import own_text
 from tmuxagents.integrate.own_text import InFront
 
 VALUE, LENGTH = "status-right", "status-right-length"
-MEMORY = "@tmuxagents_length"  # the length before and after it was raised: to restore exactly the former
+MEMORY = "@tmuxagents_length"  # the length before and after we raised it, to restore the former one
 TEXT = "#{E:@tmuxagents_status}"
 STATUS_MARK = "@tmuxagents_status"
 STATUS = InFront(f"{TEXT} ", STATUS_MARK)
 _ROOM = 100  # columns of our longest text, which has the name of a run that has just ended
-_GROWTH = 40  # how much longer their text may become: titles and counters change
+_GROWTH = 40  # columns by which the person's text may grow: titles and counters change
 _JOB = "("  # as in `#(uptime)`
 _IS_IN = f"#{{m:*{STATUS_MARK}*,#{{{VALUE}}}}}"
 _IS_RAISED = f"#{{m:* #{{{LENGTH}}},#{{{MEMORY}}}}}"
 _NEEDED = f"#{{e|+:#{{w:#{{T:{VALUE}}}}},{_ROOM + _GROWTH}}}"
 _IS_SHORT = f"#{{?#{{m:*[{_JOB}]*,#{{{VALUE}}}}},1,#{{e|<:#{{{LENGTH}}},{_NEEDED}}}}}"
 
-# The configuration may be read again, after the person's own lines have set one of the two, both or neither.
+# tmux may read these lines again, after the person's own have set the value, the length, both or neither.
 STATUS_LINES = (
     "# Shows the runs of child agents in the status line.",
     '# "tmuxagents integrate tmux --uninstall" takes these lines out again.',
@@ -42,14 +42,14 @@ STATUS_LINES = (
 
 
 def has_job(value: str) -> bool:
-    """Say whether programs print a part of a value, of unknown length."""
+    """Say whether a program prints a part of a value, whose length is then unknown."""
     return _JOB in value
 
 
 def length_for(limit: int, *, width: int | None, note: str | None) -> int | None:
-    """Return the length that has room for both; None if the length is right.
+    """Return the length that has room for their text and ours; None if the present one is right.
 
-    `width` is the unknown or known width of their text; `note` says how the length was raised before.
+    `width`: of their text, if known; `note`: how the length was raised before, if it was.
     """
     if note is not None and recalled(note, now=str(limit)) is not None:
         return None
@@ -97,7 +97,7 @@ WINDOW_LINES = (
 
 TABLE = "tmuxagents"
 DEFAULT = "A"
-NOTE = "@tmuxagents_keys"  # which key leads to the table, and a digest of what is in it
+NOTE = "@tmuxagents_keys"  # the key that leads to the table, and a digest of the table
 # Only keys that tmux lists by the same name: C-Z becomes C-z, C-i becomes Tab.
 KEY = re.compile(r"(?:(?:M-)?[A-Za-z0-9]|C-[a-hj-ln-z0-9])")
 _LEADS = f"switch-client -T {TABLE}"
@@ -117,16 +117,16 @@ _KEYS = (
     ("d", "dashboard", "layouts open dashboard", _SMALL),
     ("g", "grid", "layouts open grid", _SMALL),
 )
-CLOSES = "@tmuxagents_close_key"  # the key that closes the window of an ended run, for its last line
+CLOSES = "@tmuxagents_close_key"  # the keys that close the window of an ended run, for its last line
 _CLOSE = "if-shell -F '#{&&:#{pane_dead},#{@tmuxagents_run}}' kill-window"
 _CLOSE_KEY, _CLOSE_WORDS = "x", "close this ended window"
 OWN_CLOSE_KEY = "q"  # on a server of our own; elsewhere it belongs to the person's programs
 OWN_LINES = (f"bind-key -n {OWN_CLOSE_KEY} {_CLOSE} 'send-keys {OWN_CLOSE_KEY}'",)
-_STAYS = ("output",)  # its popup stays until Enter; of the others only an error stays
+_STAYS = ("output",)  # its popup stays until Enter; any other stays only after an error
 
 
 def lines(key: str, program: str) -> tuple[str, ...]:
-    """Return the lines that bind everything. `program`: our command, which must be plain."""
+    """Return the lines that bind all keys. `program`: our command, which must be plain."""
     command = program if _PLAIN.fullmatch(program) else "tmuxagents"
     bound = []
     for name, words, verb, size in _KEYS:
@@ -151,12 +151,12 @@ def summary(key: str) -> str:
 
 
 def note(bound: tuple[str, ...]) -> str:
-    """Return the note that a server keeps of these lines."""
+    """Return the note that a server keeps about these lines."""
     return bound[-1].partition("'")[2].rstrip("'")
 
 
 def key_of(text: str) -> str | None:
-    """Return the key that leads to our table by the lines of a configuration, None if none does."""
+    """Return the key that a configuration binds to our table, None if there is none."""
     found = _LED.search(text)
     return found[1] if found else None
 

@@ -1,7 +1,7 @@
 """Long requests, each carried out by a process.
 
-Each process leads its own session, so a signal to the server's group does not end it before it has ended its
-children. If the server is killed, the process gets SIGINT.
+Each process leads its own process session. A signal to the server's group therefore does not reach it, and it
+has time to end its children. If the server is killed, the process gets SIGINT.
 
 Joins.
 """
@@ -40,7 +40,7 @@ class CallProcess:
         self.request = request
         self.process = process
         self.is_answered = False
-        self._goes_on = False  # even if the client leaves or cancels
+        self._goes_on = False  # continues even if the client leaves or cancels
         self.last: dict[str, Any] | None = None  # the last progress document
         self.told = 0
         now = time.monotonic()

@@ -1,8 +1,8 @@
 """The messages of the Model Context Protocol: lines become requests, answers become lines. Joins.
 
-The server speaks both generations of the protocol. A request with a protocol version belongs to the stateless
-one (2026-07-28), any other to those that begin with `initialize`; earlier requests do not matter. The prompts
-are the shipped workflow prompts, each with a task as its argument.
+The server speaks both generations of the protocol. A request that names a protocol version belongs to the
+stateless one (2026-07-28). Any other request belongs to the one that begins with `initialize`. No earlier
+request decides this. The prompts are the shipped workflow prompts, each with a task as its argument.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 STATELESS = ("2026-07-28",)
 WITH_HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")  # the latest first
 PARSE, INVALID, NO_METHOD, BAD_PARAMS, INTERNAL, UNSUPPORTED = -32700, -32600, -32601, -32602, -32603, -32022
-NO_RESOURCE = -32002  # of the versions with a handshake; the stateless one has BAD_PARAMS in its place
+NO_RESOURCE = -32002  # of the versions with a handshake; the stateless one uses BAD_PARAMS instead
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 CALL, RESOURCES, READ = "tools/call", "resources/list", "resources/read"
 SET_LEVEL = "logging/setLevel"
@@ -154,9 +154,9 @@ def called(request: Request, document: Mapping[str, Any]) -> Message:
     answer = {"content": document["content"], "isError": document["isError"]}
     is_list = request.params.get("name") == "background_agent_status" and not given.get("runId")
     if is_list and not verbose and not document["isError"]:
-        return result(request, answer)  # the text says it all
+        return result(request, answer)  # the text has everything
     details = document["details"] if verbose else answers.compact(document["details"])
-    # The object repeats the text: some models see only that.
+    # The object repeats the text, because some models see only the object.
     told = {"text": document["content"][0]["text"], **details}
     return result(request, {**answer, "structuredContent": told})
 

@@ -1,9 +1,9 @@
-"""Resources: the answers, transcripts and results of runs, and what a client hears of them unasked. Joins.
+"""Resources: the answers, transcripts and results of runs, and the notifications about them. Joins.
 
-A client gets one log message when a background run of its own ends (or a live run first settles). With a
-handshake it comes at once, at the level that the client has set; without one it comes when a request asks
-for log messages. Subscriptions belong to a session (`resources/subscribe`), or in the protocol without
-sessions to a stream (`subscriptions/listen`): both report a run's resources once the run has ended.
+A client gets one log message when one of its background runs ends (or a live run first settles). With a
+handshake the message comes at once, if the level that the client has set admits it. Without a handshake it
+comes when a request wants log messages. Subscriptions belong to a session (`resources/subscribe`), or in the
+stateless protocol to a stream (`subscriptions/listen`). Both report a run's resources once the run has ended.
 """
 
 from __future__ import annotations
@@ -91,19 +91,19 @@ def locate(address: str, caller: Caller) -> tuple[str, str]:
     return lookup.find_run(reference, caller), kind
 
 
-# --- what a client hears ----------------------------------------------------------------------------------
+# --- notifications ----------------------------------------------------------------------------------------
 
 LOOK_S = 1.0
-_DEFAULT = "info"  # until the client says otherwise
+_DEFAULT = "info"  # until the client sets another level
 _MOST_KEPT = 200
 _MOST_FOLLOWED = 100  # addresses of one client
 _LEVELS = {records.COMPLETED: "info", records.ABORTED: "notice", records.FAILED: "warning"}
 _TOLD = ("runId", "name", "preset", "status", "reason", "errorMessage", "elapsedSeconds")
-_SESSION = None  # the key of the subscriptions of a session; those of a stream have the id of its request
+_SESSION = None  # the key of a session's subscriptions; a stream's key is the id of its request
 
 
 class _Stream(NamedTuple):
-    """What one subscription covers: addresses with their runs, and whether the list of resources."""
+    """The scope of one subscription: addresses with their runs, and whether it has the list of resources."""
 
     runs: dict[str, str]
     has_list: bool
@@ -123,7 +123,7 @@ class Notices:
         self._level: str | None = None
 
     def hear(self, request: Request) -> list[Message]:
-        """Apply what a request says about log messages; return those to send before its answer."""
+        """Apply the log level of a request; return the log messages to send before its answer."""
         if not request.is_stateless:
             if request.method == "initialize":
                 self._streams[_SESSION] = _Stream({}, has_list=True)
@@ -132,7 +132,7 @@ class Notices:
         return self._due(request.level) if request.level else []
 
     def subscribe(self, request: Request) -> list[Message]:
-        """Apply a request about subscriptions; return its answer, if it gets one, and what is due at once."""
+        """Apply a request about subscriptions; return its answer, if any, and notifications that are due."""
         if request.method == protocol.LISTEN:
             return self._listen(request)
         session = self._streams.setdefault(_SESSION, _Stream({}, has_list=True))

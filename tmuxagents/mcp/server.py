@@ -1,7 +1,7 @@
 """The MCP server: one loop over requests and the output of calls. Each call is a process. Joins.
 
-So a call may take any time, end by a signal or crash, and the server still answers. The requests may also be
-a file: its end does not mean that the client has left, and the server answers all of them.
+So a call may take any time, end by a signal or crash, and the server still answers. The requests may also
+come from a file. Its end does not mean that the client has left, so the server answers all of them.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Server:
         self._ends_at = 0.0
 
     def _hear_no_more(self) -> None:
-        """Answer the open requests of a client that has closed its end; cancel calls that wait."""
+        """Answer the open requests of a client that has closed its end; cancel calls that wait for runs."""
         self._take_line(b"")  # the last line may lack a newline
         self._is_heard = True
         if self._file is not None:
@@ -132,7 +132,7 @@ class Server:
                 poll.unregister(self._reading)
                 ends_at = time.monotonic() + LAST_ANSWERS_S if ends_at is None else ends_at
 
-    # --- what the client says -----------------------------------------------------------------------------
+    # --- requests -----------------------------------------------------------------------------------------
 
     def _hear(self) -> None:
         try:
@@ -268,7 +268,7 @@ def _run_dir(address: str) -> str:
 def _unblocked(handle: int) -> tuple[int, int]:
     """Return a non-blocking handle of the same pipe, and how much to write at once.
 
-    The client's own handle stays as it is. A handle that is not a pipe, once ready, takes PIPE_BUF bytes.
+    The client's own handle stays as it is. Any other handle gets PIPE_BUF bytes at once when it is ready.
     """
     if stat.S_ISFIFO(os.fstat(handle).st_mode):
         with contextlib.suppress(OSError):  # the pipe belongs to another user

@@ -1,8 +1,8 @@
-"""Settings: what each key may hold, where it may come from, and which source wins. Pure.
+"""Settings: the values that each key may have, their sources, and which source wins. Pure.
 
-Environment over project over global over default. A project may set display and limits, nothing else: a clone
-must not decide what runs. `agents.NAME.KEY` comes from the user's own settings alone. A bad value is the
-default and one warning; it never stops anything.
+The environment wins over the project, the project over the user, and each over the default. A project may set
+only display, limits and the default model: a cloned repository must not decide what runs. `agents.NAME.KEY`
+comes only from the user's own settings. A bad value gives the default and one warning, and stops nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # --- of one agent -------------------------------------------------------------------------------------------
 
 AGENT_PREFIX = "agents."
-# Of agents that the user defines. Each needs a command, or a known launch line.
+# The types of agents that the user defines. Each needs a command, or a known launch line.
 AGENT_TYPES = ("acp", "command")
 COMMAND, TYPE, ENV, HOME = "command", "type", "env", "home"
 _RULES: dict[str, Rule] = {
@@ -60,13 +60,13 @@ def flatten_agents(agents: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def hidden_agents(key: str, value: Any) -> Any:
-    """Return a value as it may be shown."""
+    """Return a value as it may be shown: without the texts of variables."""
     rule = agent_rule_of(key)
     return dict.fromkeys(value, rule.hidden) if isinstance(rule, Variables) and value else value
 
 
 def by_agent(values: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return what a key says for each agent for which it is set."""
+    """Return the value of a key for each agent that has one."""
     ending = f".{name}"
     return {
         key.removeprefix(AGENT_PREFIX).removesuffix(ending): value
@@ -79,7 +79,7 @@ def by_agent(values: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 SECTION = "subagents"
 DEFAULT_AGENT = "pi"
-# The first four are older than this project. Wrong values of them never had a warning, and have none now.
+# The first four are older than this project. Their wrong values never gave a warning, and give none now.
 NUMBERS = {
     "maxLinesPerWindow": Number(15, 1, told=False),
     "commandPreviewWidth": Number(160, 20, told=False),
@@ -112,7 +112,7 @@ PROJECT_KEYS = (
     *("maxLinesPerWindow", "commandPreviewWidth", "extend_timeout_debounce", "looping_tool_count"),
     *("timeout", "defaultModel", "maxConcurrency", "keepWindows"),
 )
-# What these allow is written down, not passed on.
+# These come only from the user's settings file, never from an inherited variable.
 GLOBAL_ONLY = ("onEnd", "onAttention", "projectProfiles", "presetsFrom")
 _VARIABLES = {
     "tmux.socket": "TMUXAGENTS_SOCKET",
@@ -124,18 +124,18 @@ _MOST_NAMED = 10  # keys of a file that one warning names
 
 
 class Settings:
-    """The values in force, the source of each, and what had to be ignored."""
+    """The values in force, the source of each, and warnings about ignored ones."""
 
     def __init__(self) -> None:
-        # Each key of the table as a person writes it.
+        # Each key of the table, with its value as a person writes it.
         self.values: dict[str, Any] = {key: rule.default for key, rule in KEYS.items()}
         self.sources: dict[str, str] = {}
-        self.chosen: set[str] = set()  # keys for which a source says something that can be used
+        self.chosen: set[str] = set()  # keys for which a source has a usable value
         self.warnings: list[str] = []
         self.settle()
 
     def settle(self) -> None:
-        """Give each value the form that the program asks for."""
+        """Give each value the form that the program uses."""
         values = self.values
         self.numbers: dict[str, float] = {key: values[key] for key in NUMBERS}
         self.agent_commands: dict[str, list[str]] = by_agent(values, COMMAND)
@@ -155,7 +155,7 @@ class Settings:
         self.on_attention: list[str] | None = values["onAttention"]
         self.notify: str = values["notify"]
         self.keep_runs_s: float | None = Age.seconds(values["keepRuns"])  # None keeps all
-        # Of windows of completed runs, None for ever; and whether those of failed runs close, too.
+        # How long windows of completed runs stay (None: for ever), and whether those of failed runs close.
         self.keep_windows_s, self.close_failed = Windows.meaning(values["keepWindows"])
 
 
@@ -191,7 +191,7 @@ def resolve(
 
 
 def preview_width(settings: Settings, columns: int | None) -> int:
-    """Return the width of a command's preview: the setting, else what the terminal has less 4, else 160."""
+    """Return the width of a command's preview: the setting, else the terminal's width less 4, else 160."""
     if columns is None or _PREVIEW in settings.chosen:
         return int(settings.numbers[_PREVIEW])
     return int(NUMBERS[_PREVIEW].clamped(columns - 4))
@@ -213,7 +213,7 @@ def variable_of(key: str) -> str:
 
 
 def _section(settings: Settings, text: str | None, name: str) -> dict[str, Any]:
-    """Return our part of a settings file, flat; a malformed file is one warning and no more."""
+    """Return our part of a settings file, flat; a malformed file gives one warning and no settings."""
     if text is None:
         return {}
     import json  # noqa: PLC0415  (most wrappers have no settings to read, and each would pay for it)
@@ -229,7 +229,7 @@ def _section(settings: Settings, text: str | None, name: str) -> dict[str, Any]:
 
 
 def names_in(text: str) -> list[str]:
-    """Return the names of the settings in a file's text, also of those that do not exist."""
+    """Return the names of the settings in a file's text, unknown ones included."""
     return list(_section(Settings(), text, ""))
 
 
@@ -252,7 +252,7 @@ def _flat(section: dict[str, Any]) -> dict[str, Any]:
 def _sources_of(
     key: str, environment: Mapping[str, str], project: Mapping[str, Any], user: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return what the sources say of a key, the strongest first. An empty variable says nothing."""
+    """Return the values of a key by source, the strongest first. An empty variable counts as unset."""
     said: dict[str, Any] = {}
     text = environment.get(variable_of(key))
     if text and key not in GLOBAL_ONLY:
@@ -282,7 +282,7 @@ def _decide(
 def _cap_concurrency(
     settings: Settings, environment: Mapping[str, str], user: Mapping[str, Any], named: Mapping[str, str]
 ) -> None:
-    """Let a project lower how many children a call has at once, never raise it."""
+    """Let a project lower the number of children that a call runs at once, but never raise it."""
     key = "maxConcurrency"
     if settings.sources[key] != "project":
         return

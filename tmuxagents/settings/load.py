@@ -1,6 +1,6 @@
-"""The settings in force in a folder: read the files, merge them, list each key with its value and origin.
+"""Read the settings files, and merge them with the environment into the settings in force.
 
-Light: every wrapper loads its settings here.
+This module imports little, because every wrapper loads its settings here.
 
 Joins.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def load(environment: Mapping[str, str], project: str | None) -> Settings:
-    """Return the settings for a project, or those that count everywhere."""
+    """Return the settings in force in a project; without one, those in force everywhere."""
     paths = {"global": places.global_path(environment)}
     if project and places.project_path(project) != paths["global"]:
         paths["project"] = places.project_path(project)

@@ -1,4 +1,4 @@
-"""What a setting may hold: one rule a kind of value. Reads a value into what is in force, and a complaint.
+"""The rules of settings, one per kind of value. Each turns a value into the one in force and a complaint.
 
 Pure.
 """
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 _DURATION = "a duration like 90s or 5m"
 _LONGEST = 4096
-MOST = 10**9  # 30 years in seconds: beyond it there is no reckoning
+MOST = 10**9  # the largest figure: 30 years in seconds
 
 
 def seconds(value: Any) -> Any:
-    """Return a duration as people write it, as 5m, in seconds; all else, also a number, as it is."""
+    """Return a duration such as 5m in seconds; return anything else, even a number, unchanged."""
     found = figures.parse_duration(value) if isinstance(value, str) and value[-1:].isalpha() else None
     return value if found is None else int(found) if found.is_integer() else found
 
 
 def time_limit_fault(value: Any) -> str | None:
-    """Return what is wrong with a time limit that a launch, a file or a tool gives, if anything is."""
+    """Return the fault of a time limit that a launch, a file or a tool gives; None without one."""
     value = seconds(value)
     if type(value) not in (int, float) or not value >= 1:  # NaN is no number, either
         return f"must be {_DURATION}, at least 1s"
@@ -41,7 +41,7 @@ def json_or_text(text: str) -> Any:
 
 
 class Rule:
-    """What a key may hold."""
+    """The values that a key may have."""
 
     told = True  # whether a bad value in a file is worth a warning
 
@@ -49,15 +49,15 @@ class Rule:
         self.default = default
 
     def literal(self, text: str) -> Any:
-        """Return the value that an environment variable says."""
+        """Return the value in the text of an environment variable."""
         return text
 
     def read(self, value: Any) -> tuple[Any, str | None]:
-        """Return the value in force and what is wrong with the one given, if anything is."""
+        """Return the value in force, and a complaint about the given one, if any."""
         return value, None
 
     def bad(self, wanted: str) -> tuple[Any, str]:
-        """Return the default, and that another value is wanted."""
+        """Return the default, and a complaint with the wanted values."""
         import json  # noqa: PLC0415  (most settings are right)
 
         default = "" if self.default is None else f"; {json.dumps(self.default)} is used"
@@ -65,7 +65,7 @@ class Rule:
 
 
 class Number(Rule):
-    """A figure with a range; out of range it is clamped, and what is no figure is the default."""
+    """A figure with a range. A figure out of range is clamped; anything else gives the default."""
 
     wanted = "a number"
 
@@ -95,7 +95,7 @@ class Number(Rule):
 
 
 class Duration(Number):
-    """A duration as people write it, or a figure: in force are seconds."""
+    """A duration such as 5m, or a figure. The value in force is in seconds."""
 
     wanted = _DURATION
 
@@ -105,7 +105,7 @@ class Duration(Number):
 
 
 class Choice(Rule):
-    """One of a few words, the first of which is the default; or none of them, if `optional`."""
+    """One of a few words. The default is the first word; with `optional`, it is no word."""
 
     def __init__(self, *words: str, optional: bool = False) -> None:
         super().__init__(None if optional else words[0])
@@ -119,12 +119,12 @@ class Choice(Rule):
 
 
 class Variables(Rule):
-    """Variables for a child's environment. What they hold is shown nowhere."""
+    """Variables for a child's environment. Their texts are shown nowhere."""
 
     hidden = "(set)"
 
     def literal(self, text: str) -> Any:
-        """Return what a person typed as JSON."""
+        """Return the value of the JSON that a person typed."""
         return json_or_text(text)
 
     def read(self, value: Any) -> tuple[Any, str | None]:
@@ -143,11 +143,11 @@ class Flag(Rule):
     """True or false, and nothing that only resembles them."""
 
     def literal(self, text: str) -> Any:
-        """Return what a word of a shell means."""
+        """Return the meaning of a word such as 1 or false."""
         return {"1": True, "true": True, "0": False, "false": False}.get(text.lower(), text)
 
     def read(self, value: Any) -> tuple[Any, str | None]:
-        """Return it."""
+        """Return the flag."""
         return (value, None) if isinstance(value, bool) else self.bad("true or false")
 
 
@@ -157,12 +157,12 @@ class Text(Rule):
     wanted = "a line of text"
 
     def read(self, value: Any) -> tuple[Any, str | None]:
-        """Return it without blanks around it."""
+        """Return the line without blanks around it."""
         line = value.strip() if isinstance(value, str) else ""
         return (line, None) if self.fits(line) else self.bad(self.wanted)
 
     def fits(self, line: str) -> bool:
-        """Say whether it is one that can be used."""
+        """Say whether a line can be used."""
         return 0 < len(line) <= _LONGEST and line.isprintable()
 
 
@@ -172,17 +172,17 @@ class Socket(Text):
     wanted = "the name or the absolute path of a tmux socket"
 
     def fits(self, line: str) -> bool:
-        """Say whether it can be one."""
+        """Say whether a line can be a socket."""
         return super().fits(line) and ("/" not in line or line.startswith("/")) and line not in (".", "..")
 
 
 class CurrentWord(Text):
-    """The word `current`: which session windows go to is not named otherwise."""
+    """The word `current`, the only way to name the session for windows."""
 
     wanted = '"current"'
 
     def fits(self, line: str) -> bool:
-        """Say whether it is the word."""
+        """Say whether a line is the word."""
         return line == "current"
 
 
@@ -219,17 +219,17 @@ class Names(Rule):
 
 
 class Age(Rule):
-    """How old something may become, as `30d`, or `all`. What cannot be read loses nothing: it is `all`."""
+    """How old something may become, such as `30d`, or `all`. A bad value is `all`: it loses nothing."""
 
     def read(self, value: Any) -> tuple[Any, str | None]:
-        """Return it as written."""
+        """Return the age as written."""
         if isinstance(value, str) and (value == "all" or self.seconds(value) is not None):
             return value, None
         return "all", 'must be an age like "30d" or "12h", or "all"; nothing is removed meanwhile'
 
     @staticmethod
     def seconds(value: str) -> float | None:
-        """Return an age that was read in seconds; None for all."""
+        """Return an age in seconds; None for `all`."""
         found = seconds(value)
         return None if isinstance(found, str) else float(found)
 
@@ -251,7 +251,7 @@ class Windows(Duration):
 
     @staticmethod
     def meaning(value: float | str) -> tuple[float | None, bool]:
-        """Return how long a completed run's window stays (None: for ever), and whether a failed one goes."""
+        """Return how long a completed run's window stays (None: for ever), and if a failed one closes."""
         if isinstance(value, str):
             return {"all": None, "failed": 0.0, "none": 0.0}[value], value == "none"
         return value, False

@@ -1,6 +1,6 @@
 """Format the answers of the tools as text and JSON: results, refusals, progress. Runs come as documents.
 
-views/board and runs/conversation have the texts of delegate_to_subagents and of its sessions.
+The texts of delegate_to_subagents and of its sessions are in views/board and runs/conversation.
 
 Pure.
 """
@@ -56,7 +56,7 @@ def result(text: str, details: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def refused(problem: TmuxAgentsError, *, log: str | None = None, tool: str | None = None) -> dict[str, Any]:
-    """Return the document of a call that was refused: all that is wrong, what to do, a call that is right."""
+    """Return the document of a refused call: all faults, what to do, and an example of a valid call."""
     others = [fault.message for fault in problem.faults if fault.message != problem.message]
     lines = [problem.message, *(f"also: {message}" for message in others[:_MOST_OTHERS])]
     lines += [f"hint: {problem.hint}"] if problem.hint else []
@@ -165,7 +165,7 @@ def one(shown: SnapshotRow, answer: str | None) -> str:
 
 
 def with_work(text: str, run: Run) -> str:
-    """Return the answer of a run and, if its code came back from elsewhere, what can be done with it."""
+    """Return the answer of a run and, if its code came back from another machine, hints about the code."""
     lines = refs.hints(run["runId"], run["code"]) if "code" in run else ()
     return "\n\n".join((text, "\n".join(lines))) if lines else text
 
@@ -208,7 +208,7 @@ def blocks(runs: Iterable[tuple[Mapping[str, Any], str | None]]) -> str:
 
 
 def block(number: int, run: Mapping[str, Any], answer: str | None) -> str:
-    """Return one block: the task's ending, and its answer if it is finished.
+    """Return one block: the task's ending, and the answer if that is finished.
 
     An attended run may have finished an answer although it has not ended.
     """
@@ -230,7 +230,7 @@ def label(run: Mapping[str, Any]) -> str:
 
 
 def cut(answer: str, run_id: str) -> str:
-    """Return an answer; of a long one the beginning, and the command that prints the rest."""
+    """Return an answer. Cut a long one after its beginning, and name the command that prints it whole."""
     size = safe.size_of(answer)
     if size <= MOST_BYTES:
         return answer
@@ -240,5 +240,5 @@ def cut(answer: str, run_id: str) -> str:
 
 
 def answered(run_id: str, question: str, by: str) -> str:
-    """Say that a question is answered, and by whom if another was faster."""
+    """Return the text for an answered question, with the name of the parent or person who answered it."""
     return f"Answered the question of run {run_id} ({safe.cut(safe.line(question), 80)}; by {safe.line(by)})."

@@ -28,7 +28,7 @@ _NAMED = 12  # candidates in a hint
 
 
 def refusal(caller: Caller, environment: Mapping[str, str]) -> BadRequest | None:
-    """Return the refusal for a caller that may not use the tools, as most children may not; else None."""
+    """Return the refusal of a caller that may not use the tools, such as most children; else None."""
     try:
         nesting.check(environment, caller.runs)
     except BadRequest as nested:
@@ -70,7 +70,7 @@ def call(name: str, arguments: Any, door: Door) -> Answer:
 
 
 def _name_candidates(refusal: BadRequest, door: Door) -> None:
-    """Add the presets or models that exist to a refusal for want of a right one."""
+    """Name the existing presets or models in the hint of a refusal that is about one of them."""
     missing = any((fault.field or "").rpartition(".")[2] == "preset" for fault in refusal.faults)
     settings = load.load(door.environment, door.caller.project)
     if refusal.kind == "bad-argument" and missing and refusal.hint is None:

@@ -1,7 +1,7 @@
 """Declare the tools for parents, once: name, description for a model, JSON Schema. Pure.
 
 `tools`, `call`, the MCP server and the pi extension are views of this declaration. Every request of a parent
-carries all of it, so each word here costs again and again.
+to its model carries all of it, so each word here costs context every time.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ _ONE = {"preset": _PRESET, "task": _TASK, "model": _MODEL, "cwd": _CWD, "name": 
 _PLAIN = {key: {"type": schema["type"]} for key, schema in _ONE.items()} | {
     "timeout": {"type": "number", "minimum": 1}
 }
-# Of agents that know such levels; a call with tasks leaves it to their presets.
+# Levels are for agents that have them. Tasks in a list have neither key: their presets decide.
 _PERMISSION = {
     "permission": _text(enum=["read-only", "edit", "full", "ask"]),
     "on": _text("Another machine"),

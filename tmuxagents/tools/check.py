@@ -68,7 +68,7 @@ def faults(tool: Tool, arguments: Any) -> Faults:
 
 
 def _faults(schema: Schema, value: Any, place: str, whole: str) -> Iterator[Fault]:
-    """Yield the faults of one value; `whole` names it if it is the whole of the arguments."""
+    """Yield the faults of one value; `whole` is the name of the arguments as a whole."""
     if "anyOf" in schema:
         yield from _file_faults(value, place)
         return

@@ -1,7 +1,7 @@
 """delegate_to_subagents: many tasks at once, each in a new session or one that it continues. Joins.
 
-A fault of the call refuses it, and nothing starts. A fault of one task ends the run of that task, and the
-others continue.
+A fault of the call itself refuses the call, and nothing starts. A fault of one task ends only the run of that
+task.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _accepted(
         launcher = door.launcher()
         launcher.check_surroundings()
     except TmuxAgentsError:
-        faults.refuse()  # what is wrong with the call comes before what is wrong with the machine
+        faults.refuse()  # faults of the call are reported before problems of the machine
         raise
     common = None if faults.is_about("profile") else arguments.get("profile")
     assignments = [
@@ -146,7 +146,7 @@ class _View(Child):
         super().__init__(task, self.lines.take)
 
     def window(self, most: int) -> dict[str, Any]:
-        """Return its entry in `details.windows`, with at most `most` of its lines."""
+        """Return the child's entry in `details.windows`, with at most `most` lines."""
         given = self.assignment
         shape = board.window_document(self.document(), given.name, self.lines, given.fields)
         own = {"profileName": given.profile, "profileInfo": self.summary}
@@ -154,14 +154,14 @@ class _View(Child):
 
     @property
     def summary(self) -> str | None:
-        """Return its profile in one line, if that profile exists."""
+        """Return the child's profile in one line, if that profile exists."""
         given = self.assignment
         if given.profile is None or given.fields is None:
             return None
         return describe.summary(given.profile, given.fields)
 
     def outcome(self) -> str:
-        """Return its ending as a line."""
+        """Return the child's ending as a line."""
         run = self.document()
         return board.outcome_line(
             self.assignment.name,
@@ -218,7 +218,7 @@ class Assignment:
         self._place = f"tasks[{number}]"
 
     def check(self, launcher: Launcher, door: Door, faults: Faults) -> None:
-        """Make the request, and collect the faults that do not depend on its profile."""
+        """Make the request of the task, and collect the faults that do not depend on the profile."""
         task, cwd = self._task, self._task.get("cwd") or door.folder
         self.request = LaunchRequest(
             task=task["prompt"],
@@ -279,7 +279,7 @@ class Assignment:
     # --- its profile --------------------------------------------------------------------------------------
 
     def take_profile(self, launcher: Launcher, faults: Faults) -> None:
-        """Find its profile. One that contradicts itself refuses the call; other faults end the task."""
+        """Find the task's profile. A contradiction in it refuses the call; any other fault ends the task."""
         if self.profile is None:
             return
         catalogue = launcher.preparing.chooser().survey.catalogue

@@ -1,6 +1,6 @@
-"""What a tool is given, and what it gives: its caller with folder and progress, and its answer. Joins.
+"""The input and the output of a tool: its caller with folder and progress, and its answer. Joins.
 
-Progress is reported after each change of a child, and not too often.
+Changes of a child are reported as progress, but not too often.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tmuxagents.runs.events import Event
 
     class Interrupts(Protocol):
-        """Reports requests to cancel a call, while it is entered."""
+        """Reports requests to cancel a call, while its context is entered."""
 
         @property
         def handle(self) -> int:
@@ -77,7 +77,7 @@ class Door(NamedTuple):
         return Launcher(self.caller, self.environment, umask=umask, socket=self.socket)
 
     def find(self, reference: str) -> str:
-        """Return the directory of a run, or refuse in the words of the tools."""
+        """Return the directory of a run; refuse an unknown one with the message of the tools."""
         try:
             return lookup.find_run(reference, self.caller)
         except NoSuchRun as unknown:
@@ -139,7 +139,7 @@ class Child:
                 return False
             self._follower = Follower(self._task.run_dir, self._take)
         elif not (self._follower.has_news() or (self._task.ended and not self.run.ended)):
-            return False  # an end that the call has seen may be news as well: a dead wrapper changes no file
+            return False  # only the call may know of an end: a wrapper that dies changes no file
         before, self.run = self.run, self._follower.look()
         return _stamp(before) != _stamp(self.run)
 
@@ -193,7 +193,7 @@ class _Progress:
 
 
 class Pace:
-    """Decides when to report changes, by times of a steady clock."""
+    """Decides when to report changes, by a monotonic clock."""
 
     def __init__(self) -> None:
         self._told: float | None = None

@@ -1,4 +1,4 @@
-"""subagent and background_agent, and the tools for background runs: status, stop, send. Joins.
+"""subagent and background_agent, and the tools for background runs: status, stop, send, answer. Joins.
 
 Background runs are those of the calling parent; without a parent, those of the project.
 """
@@ -101,7 +101,7 @@ def _prepared(
             except BadRequest as refusal:
                 faults.add_refusal(refusal, place)
     except TmuxAgentsError:
-        faults.refuse()  # what is wrong with the call comes before what is wrong with the machine
+        faults.refuse()  # faults of the call are reported before problems of the machine
         raise
     faults.refuse()
     return prepared
@@ -190,7 +190,7 @@ def background_agent_status(arguments: Mapping[str, Any], door: Door, faults: Fa
 def _wait(named: list[str], wait_s: float, door: Door) -> list[str]:
     """Wait for the end of a named run, or of any background run; return the runs that ended.
 
-    An end that no caller has seen counts, even if it came before.
+    An end that no caller has seen counts, even if it came before this call.
     """
     caller, deadline = door.caller, time.monotonic() + min(wait_s, MOST_WAIT_S)
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def get_subagent_output(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
-    """Return what a session's latest run said last; above it, whether that is no answer."""
+    """Return the last text of a session's latest run. If it is no finished answer, a line above says so."""
     faults.refuse()
     run_dirs = _session(arguments, door)
     run = inspect(run_dirs[-1])
@@ -86,7 +86,7 @@ def _most_lines(door: Door) -> int:
 
 
 def list_subagent_profiles(_: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
-    """Return a line about each preset and profile that counts here."""
+    """Return a line about each preset and profile that is in force here."""
     faults.refuse()
     from tmuxagents.presets import survey  # noqa: PLC0415  (only this tool needs YAML)
 
@@ -104,7 +104,7 @@ def list_subagent_profiles(_: Mapping[str, Any], door: Door, faults: Faults) -> 
 
 
 def find(reference: str, caller: Caller, refusal: Callable[[str], str], *, field: str) -> list[str]:
-    """Return the run directories of a session, oldest first; or refuse a session that is not kept."""
+    """Return the run directories of a session, oldest first; or refuse one that the tools do not know."""
     try:
         run_dirs = sessions.find(reference, caller)
     except NoSuchRun as unknown:
@@ -146,7 +146,7 @@ def _is_kept(plan: Plan, caller: Caller) -> bool:
 
 
 def _of_delegates(rows: Iterable[Row], own: str, caller: Caller) -> list[Session]:
-    """Return the session `own`, later ones and active ones: these decide whether it is kept."""
+    """Return the session `own`, and the later and active sessions, which decide whether `own` is kept."""
     begun: dict[str, float] = {}
     live: set[str] = set()
     for row in rows:
@@ -168,7 +168,7 @@ MOST_SESSIONS, MOST_RUNS = 32, 10
 
 
 def output_details(run: Mapping[str, Any], task_name: str, run_count: int, most_lines: int) -> dict[str, Any]:
-    """Return `details` of get_subagent_output. `run` is the shape of the session's latest run."""
+    """Return `details` of get_subagent_output. `run`: the document of the session's latest run."""
     return {
         "sessionId": run["sessionId"],
         "status": status_word(run["status"]),
@@ -183,7 +183,7 @@ def output_details(run: Mapping[str, Any], task_name: str, run_count: int, most_
 def session_details(
     run: Mapping[str, Any], task_name: str, runs: Sequence[RunSaid], most_lines: int
 ) -> dict[str, Any]:
-    """Return `details` of get_subagent_session. `run` is the shape of the session's latest run."""
+    """Return `details` of get_subagent_session. `run`: the document of the session's latest run."""
     return {
         **output_details(run, task_name, len(runs), most_lines),
         "messageCount": sum(len(one.messages) for one in runs),
