@@ -1,4 +1,4 @@
-"""The supported agents: the only table of them. The module of an agent is imported when it is asked for.
+"""The only table of the supported agents. The module of an agent is imported when it is needed.
 
 Joins.
 """

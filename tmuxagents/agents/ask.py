@@ -39,7 +39,7 @@ class Question(NamedTuple):
 
 
 def ask(questions: Sequence[Question]) -> list[bytes | None]:
-    """Ask all at once; return each one's stdout (or answering line), None if it did not answer in time."""
+    """Ask all at once; return for each its stdout or answering line, or None if it was not in time."""
     with contextlib.ExitStack() as stack:
         asked = [stack.enter_context(_Asked(question)) for question in questions]
         while open_ones := [one for one in asked if not one.done]:

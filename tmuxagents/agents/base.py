@@ -1,6 +1,6 @@
-"""What every agent is: how it is called, read, talked to, and run live; and lines from chunks of bytes. Pure.
+"""The base of every agent: its command line, reader, talker and live run; and a splitter of lines. Pure.
 
-The classes hold what most agents do; each brand says what is different with it.
+The classes fit most agents; each brand changes what is different.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ class Agent:
     how_to_log_in: str  # what a person does to get models
     tools: Sequence[str] = ()  # built-in, in its own order
     home_variable = "HOME"  # names the folder of its own settings and login
-    prompt_link: str | None = None  # the name that a text for its system prompt must have
+    prompt_link: str | None = None  # the name that a file for its system prompt must have
     keeps_sessions = True  # and continues one by its id
     keeps_unanswered = True  # also a new session in which the model has not answered
 
     @property
     def program_variable(self) -> str:
-        """Return the environment variable that names another program."""
+        """Return the environment variable that can name another program for it."""
         return f"TMUXAGENTS_{self.name.upper()}"
 
     def key_variables(self, _key: str, _provider: str | None) -> Mapping[str, str]:
-        """Return the variables that give it an API key; none: a key is the business of its own login."""
+        """Return the variables that give it an API key; none if keys are a matter of its own login."""
         return {}
 
     def arguments(self, _plan: Plan, _run_dir: str) -> Sequence[str]:
-        """Return the arguments of the program: no text of the task; none: its command line is whole."""
+        """Return the arguments of the program, without the task; none if its command line is complete."""
         return []
 
     def environment(self, _agent_dir: str, _plan: Plan | None) -> Mapping[str, str]:
@@ -54,21 +54,21 @@ class Agent:
         return {}
 
     def questions(self) -> Questions:
-        """Return the questions about itself: its version alone."""
+        """Return the questions to it: for most agents, only for the version."""
         from tmuxagents.agents import capabilities  # noqa: PLC0415  (no wrapper asks)
 
         return capabilities.Questions(self.capabilities().oldest)
 
     def live(self) -> LiveAgent | None:
-        """Return how it runs live; None: it cannot."""
+        """Return how it runs live; None if it cannot."""
         return None
 
     def talker(self, _plan: Plan, _run_dir: str) -> Talker | None:
-        """Return what talks to one child of a batch run; None: it takes only its prompt."""
+        """Return a talker for one child of a batch run; None if the child takes only its prompt."""
         return None
 
     def agent_files(self) -> AgentFiles | None:
-        """Return what its own agent files mean; None: it has none, or ours."""
+        """Return what its own agent files mean; None if it has none, or uses ours."""
         return None
 
     def session(self, _text: str) -> ChildSession:
@@ -85,11 +85,11 @@ class Agent:
 
 
 def inside(path: str, run_dir: str) -> str:
-    """Return the absolute path of a file that a plan names: most lie in the run directory."""
+    """Return the absolute path of a file that a plan names; a relative one lies in the run directory."""
     return path if path.startswith("/") else f"{run_dir}/{path}"
 
 
-FOLDER_VARIABLE = "TMUXAGENTS_BRIDGE"  # tells a bridge the folder of its run, which has its two FIFOs
+FOLDER_VARIABLE = "TMUXAGENTS_BRIDGE"  # gives a bridge the run directory, which has its two FIFOs
 
 
 class LiveAgent:
@@ -105,7 +105,7 @@ class LiveAgent:
     ) -> None:
         self.arguments = arguments  # of the program, for a plan and its run directory
         self.reader = reader
-        self.bridge = bridge  # our program that gets its command line; None: the agent itself is started
+        self.bridge = bridge  # our program, which starts the agent; None: the agent itself is started
 
 
 class Reader:
@@ -113,8 +113,8 @@ class Reader:
 
     snapshots: tuple[bytes, ...] = ()  # beginnings of lines that are streaming snapshots: not logged
     exit_counts = True  # after a finished answer, an exit code other than 0 is a failure
-    paces = False  # it may be heard late: no child of this kind loses what is read late
-    file: str | None = None  # of the run directory: the child writes it at its end, and it is read then
+    paces = False  # its lines may be read late: a child of this kind loses none by that
+    file: str | None = None  # in the run directory: the child writes it at its end, and we read it then
 
     def __init__(self) -> None:
         self.settled = False  # the child is done for now
@@ -136,20 +136,20 @@ class Reader:
         """Note that lines read at this (monotonic) time may have been printed a moment before."""
 
     def overheard(self, _line: bytes) -> Sequence[Event]:
-        """Return what a line of its stderr says besides; every line is an event by itself."""
+        """Return the further events of a line of its stderr, which is one event in any case."""
         return ()
 
     def ended(self, _exit_code: int | None, _text: bytes | None = None) -> Sequence[Event]:
-        """Return what its exit adds (exit code None: a signal killed it), and the text of its `file`."""
+        """Return the events that its exit adds; exit code None: a signal killed it; text: of its `file`."""
         return []
 
     def used(self, _text: bytes) -> Sequence[Event]:
-        """Return what the run used, by the file that the child writes at its end."""
+        """Return the usage of the run, from the file that the child writes at its end."""
         return []
 
 
 class Talker(Reader):
-    """Reads a child whose stdin stays open, and words what is said to it."""
+    """Reads a child whose stdin stays open, and makes the lines for it."""
 
     acknowledges = False  # it reports itself which messages the child has taken
 
@@ -161,13 +161,13 @@ class Talker(Reader):
 
         @property
         def is_idle(self) -> bool:
-            """Say whether no turn runs and nothing that was said is left to do."""
+            """Say whether no turn runs and no message is left to handle."""
 
         def begin(self, prompt: str) -> bytes:
-            """Return the first words: a greeting, the session, or the prompt."""
+            """Return the first lines: a greeting, the session, or the prompt."""
 
         def say(self, message: InboxMessage) -> bytes | None:
-            """Return the words of a message or an interrupt; None while the child cannot take it."""
+            """Return the lines for a message or an interrupt; None while the child cannot take it."""
 
         def answer(self, ask_id: str, answer: str, by: str) -> Reading:
             """Answer a question: with `allow`, `deny`, the id of an option, or a text."""
@@ -179,7 +179,7 @@ class Ask:
     __slots__ = ("id", "key", "kind", "options", "text")
 
     def __init__(self, id: str, kind: str, text: str | None, options: Options = ()) -> None:  # noqa: A002
-        self.id = id  # empty: it can be answered on the child's own screen alone
+        self.id = id  # empty: only the child's own screen can answer it
         self.kind = kind
         self.text = text
         self.options = options
@@ -211,7 +211,7 @@ _MOST_PARTS = 1024
 
 
 class Reading:
-    """What one line told: events, whether the child works, text that is no event, a reply for its stdin."""
+    """The meaning of one line: events, whether the child works, text that is no event, a reply on stdin."""
 
     __slots__ = ("active", "events", "plain", "reply")
 
@@ -258,7 +258,7 @@ def sum_of(text: bytes | memoryview, before: int = 0) -> int:
 
 
 class LineSplitter:
-    """Cuts a byte stream into lines within bounded memory, in chunks of any size."""
+    """Cuts a byte stream into lines, from chunks of any size and within bounded memory."""
 
     __slots__ = ("_head", "_parts", "_size", "_sum", "_tail")
 

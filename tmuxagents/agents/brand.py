@@ -1,4 +1,4 @@
-"""What the readers of all brands but pi share, and those of all live agents. Pure."""
+"""The base of the readers of all brands but pi, and of all live readers. Pure."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 class LineReader(Reader):
-    """Reads the JSON lines of one child. A brand fills in `take`: what a line of some kind means for the run.
+    """Reads the JSON lines of one child. A brand fills in `take`, which reads a line of some kind.
 
     A stream that breaks off in the middle of a line is never a finished answer.
     """
 
-    tells_cuts = True  # an answer that was cut or refused never ends as a whole one does
+    tells_cuts = True  # an answer that was cut or refused never ends like a whole one
 
     def __init__(self) -> None:
         super().__init__()
-        self._heard = "", False  # on stderr: the words, and whether they name an error
+        self._heard = "", False  # words on stderr, and whether they name an error
         self.is_torn = False  # the last line is the beginning of a JSON object
         self.calls: dict[str, tuple[str, float]] = {}  # open tool calls: id -> tool, and when it was reported
 
@@ -46,7 +46,7 @@ class LineReader(Reader):
         return self.take(self.kind(raw), raw, now)
 
     def take(self, _kind: str, _raw: dict[str, Any], _now: float) -> Reading:
-        """Read a line of some kind; none has a meaning so far."""
+        """Read a line of some kind; here no kind has a meaning."""
         return NOTHING
 
     def kind(self, raw: Mapping[str, Any]) -> str:
@@ -54,7 +54,7 @@ class LineReader(Reader):
         return raw_json.word(raw.get("type")) or ""
 
     def overheard(self, line: bytes) -> Sequence[Event]:
-        """Keep what explains an end without a line: its last words on stderr, or those that name an error."""
+        """Keep the last words on stderr, or those that name an error: they explain an end without a line."""
         said = line.decode("utf-8", "replace").strip()
         is_error = said[:5].lower() == "error"
         if said and (is_error or not self._heard[1]):
@@ -62,14 +62,14 @@ class LineReader(Reader):
         return ()
 
     def ended(self, exit_code: int | None, text: bytes | None = None) -> list[Event]:
-        """Return what its exit adds, once all it wrote is read."""
+        """Return the events that its exit adds, once all its output is read."""
         told = [*self.used(text or b""), *self.left(exit_code)]
         if self.is_torn and self.settled:
             told += [events.resumed(), events.turn_end(None), events.settled(aborted=False)]
         return told
 
     def left(self, _exit_code: int | None) -> list[Event]:
-        """Return what the exit means for this brand; None: a signal killed it."""
+        """Return the events that the exit means for this brand; exit code None: a signal killed it."""
         return []
 
     # --- what most brands need ---
@@ -115,7 +115,7 @@ class LineReader(Reader):
 def usage_of(
     figures: Mapping[str, int], basis: str, *, cost: float = 0, cost_kind: str = "none"
 ) -> list[Event]:
-    """Report what was used, if that is anything; `reasoning` is a part of the output."""
+    """Report usage, if there is any; `reasoning` is a part of the output."""
     total = sum(figures.values()) - figures.get("reasoning", 0)
     if not total and not cost:
         return []
@@ -124,7 +124,7 @@ def usage_of(
 
 
 def session_uuid(plan: Plan) -> str:
-    """Return the id that a new session of this run gets, as a UUID: always the same, and no other run's."""
+    """Return the UUID for a new session of this run: always the same, and different for each run."""
     text = plan.run_id + plan.run_id[::-1]
     return f"{text[:8]}-{text[8:12]}-5{text[13:16]}-8{text[17:20]}-{text[20:32]}"
 
@@ -137,7 +137,7 @@ PATIENT = "PermissionRequest"  # the hook that waits as long as a question is op
 
 
 def hook_command(name: str = "") -> str:
-    """Return the command line of a hook, for a shell; `name`: for agents that do not say it themselves."""
+    """Return the command line of a hook, for a shell; `name`: for agents whose input does not have it."""
     return f'"${PYTHON}" -I -S "{HOOK}" {name}'.rstrip()
 
 
@@ -153,7 +153,7 @@ class LiveAsks:
         self.open[ask.key] = ask
 
     def answered(self, raw: Mapping[str, Any]) -> Ask | None:
-        """Take the bridge's word that it has passed on an answer; return the question that it closes."""
+        """Note an answer that the bridge has passed on; return the question that it closes."""
         ask = self.open.pop(raw_json.text(raw.get("ask")) or "", None)
         if ask is not None:
             self.given[ask.id] = raw_json.text(raw.get("answer")) or "", raw_json.text(raw.get("by")) or ""
@@ -166,7 +166,7 @@ class LiveReader(Reader):
     def __init__(self, sent: Sent) -> None:
         super().__init__()
         self._sent = sent
-        self.is_connected = False  # the bridge has spoken
+        self.is_connected = False  # a line of the bridge has come
         self.has_begun = False  # the child has begun to work
         self.typed = False  # a person has typed: the run is attended
         self.has_left = False  # a person has pressed a key that leaves the child
@@ -179,7 +179,7 @@ class LiveReader(Reader):
         return super().feed(line, now)
 
     def taken(self, raw: Mapping[str, Any]) -> list[Event]:
-        """Report the message that the bridge says the child has taken."""
+        """Return the event of a message that the child has taken, as the bridge reports."""
         number = raw_json.whole(raw.get("inboxId"))
         sent = None if number is None else self._sent(number)
         return [] if sent is None else [sent]

@@ -1,6 +1,6 @@
-"""What an agent is known for, as data: what it can do, its own agent files, what it is asked. Pure.
+"""The facts about an agent, as data: its abilities, its own agent files, the questions to it. Pure.
 
-What it cannot do is refused before a run is made (launch/demands).
+A call that needs more than an agent can do is refused before a run is made (launch/demands).
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ DUPLEX = "duplex"  # stdin stays open: several turns, steering, interrupt, answe
 LIVE = "live"  # on the terminal of its window, for a person
 COMMAND = "command"  # one prompt on stdin, text on stdout, the exit code
 
-# Permission levels, from the narrowest; to ask is beside them.
+# Permission levels, from the narrowest; `ask` has no place in that order.
 READ_ONLY, EDIT, FULL, ASK = "read-only", "edit", "full", "ask"
 LEVELS = (READ_ONLY, EDIT, FULL)
 PERMISSIONS = (*LEVELS, ASK)
 
 ADD, REPLACE = "add", "replace"  # a system prompt beside the agent's own, or in its place
 
-# What figures of usage mean: of one call of the model, of one run, of the whole session.
+# The scope of usage figures: one call of the model, one run, or the whole session.
 OF_CALL, OF_RUN, OF_SESSION = "call", "run", "session"
 REPORTED, ESTIMATED, NO_COST = "reported", "estimated", "none"
 
@@ -53,7 +53,7 @@ class Capabilities(Record):
     tools: Mapping[str, str]  # our name of a tool -> its own; empty: lists of tools are refused
     reads_tools: bool  # it also takes names of its own tools
     structured: bool  # an answer in a given form
-    limits: Sequence[str]  # its own limits that it can be given
+    limits: Sequence[str]  # limits of its own that can be set
     usage: str
     cost: str
     evidence: str
@@ -61,7 +61,7 @@ class Capabilities(Record):
     tested: str | None  # the version that the recordings come from
 
 
-# What most agents can do: each says what is different with it.
+# The capabilities of most agents: each agent changes what is different.
 USUAL = Capabilities(
     seats=(STREAM,),
     takes_model=True,
@@ -99,16 +99,16 @@ class AgentFiles(Record):
 
     agent: str
     title: str  # as people call the brand
-    own: str  # the user's folders, in the agent's own one, by a comma
+    own: str  # the user's folders, in the agent's own one, separated by commas
     project: Sequence[str]  # a project's folders
     suffix: str
-    titled: bool  # a file has the name that it says; else that of the file
+    titled: bool  # the header gives the name; else the file's name does
     body: str | None  # the key of the prompt; None: the text below the header
-    tools: Mapping[str, Sequence[str]]  # its name of a tool, in small letters -> ours
-    own_tools: Sequence[str]  # tools that it alone has
+    tools: Mapping[str, Sequence[str]]  # its name of a tool, in lower case -> our names
+    own_tools: Sequence[str]  # tools that only it has
     switches: bool  # tools are switched off one by one
-    permission: tuple[str, Mapping[str, str]] | None  # the key of its mode, and modes -> ours
-    harmless: Sequence[str]  # keys that change nothing of what a child may do, or how it works
+    permission: tuple[str, Mapping[str, str]] | None  # the key of its mode, and its modes -> our levels
+    harmless: Sequence[str]  # keys that change neither what a child may do nor how it works
 
 
 USUAL_FILES = AgentFiles(
@@ -134,7 +134,7 @@ LONGEST = 512  # of a version, and of the text before it
 
 
 class Questions:
-    """What an installed agent is asked, and the parsers of its answers: of most, the version alone."""
+    """The questions to an installed agent, and the parsers of its answers: for most, only of the version."""
 
     SETTINGS = FOLDER_SETTINGS = ""  # its own settings, in its folder and in a working directory
     FILES: Sequence[str] = ()  # in its folder; a change of one makes the answers outdated
@@ -145,7 +145,7 @@ class Questions:
 
     def __init__(self, oldest: str | None) -> None:
         self.OLDEST = _figures(oldest or "0")  # the oldest version that is known to work
-        # A command of the user's has none: it is not called without need.
+        # There is no such question to a user's command: it is not called without need.
         self.VERSION: Sequence[str] = ("--version",) if oldest else ()
 
     def version(self, text: bytes) -> str | None:
@@ -160,7 +160,7 @@ class Questions:
         return _figures(release) < self.OLDEST
 
     def own_model(self, _settings: bytes, _of_folder: bytes) -> str | None:
-        """Return the model that it uses if none is named, by the user's settings and a folder's."""
+        """Return the model that it uses if none is named, according to the user's settings and a folder's."""
         return None
 
     def models(self, _line: bytes) -> list[dict[str, Any]] | None:

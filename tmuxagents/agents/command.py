@@ -1,7 +1,7 @@
 """Agents that the user's own settings define: any command, or one that speaks ACP. Pure.
 
-A command gets the prompt on its stdin; its stdout is the answer, its exit code is the evidence. Over ACP go
-prompt, session, mode and model: nothing is added to the command line.
+A command gets the prompt on its stdin; its stdout is the answer, and its exit code is the evidence. ACP
+carries prompt, session, mode and model, so nothing is added to the command line.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tmuxagents.records import Plan
     from tmuxagents.runs.events import Event
 
-# Launch lines of agents by the names that people call them by.
+# The command lines of agents, by their usual names.
 LAUNCH = {
     "auggie": ("auggie", "--acp"),
     "claude-acp": ("claude-agent-acp",),
@@ -45,7 +45,7 @@ class Acp(Agent):
     def __init__(self, name: str) -> None:
         self.name = name
         self.program, *self.program_arguments = LAUNCH.get(name, (name,))
-        # Gemini CLI loads none in the minute in which it began, and has lost one that it tried to load twice.
+        # Gemini CLI loads no session in the minute in which that began, and has lost one after two loads.
         self.keeps_sessions = self.program != "gemini"
         self.how_to_install = f"as its own documentation says; agents.{name}.command names its command line"
 
@@ -54,7 +54,7 @@ class Acp(Agent):
         program = plan.agent_command[0] if plan and plan.agent_command else self.program
         if plan is None or program.rpartition("/")[2] != "opencode":
             return {}
-        from tmuxagents.agents.opencode import command as opencode  # noqa: PLC0415  (others need it not)
+        from tmuxagents.agents.opencode import command as opencode  # noqa: PLC0415  (others do not need it)
 
         return opencode.permission(plan.permission or EDIT)
 
@@ -63,13 +63,13 @@ class Acp(Agent):
         return self.talker(plan, run_dir)
 
     def talker(self, plan: Plan, _run_dir: str) -> AcpTalker:
-        """Return what talks to one child."""
+        """Return a talker for one child."""
         from tmuxagents.agents.acp.talker import AcpTalker  # noqa: PLC0415  (a launcher needs no talker)
 
         return AcpTalker(plan, self.name)
 
     def capabilities(self) -> Capabilities:
-        """Return what the protocol can do; what an agent lacks of it ends the run before its prompt."""
+        """Return what the protocol can do. If an agent lacks a part of it, the run ends before its prompt."""
         from tmuxagents.agents import capabilities as can  # noqa: PLC0415  (no wrapper needs them)
 
         return can.USUAL.changed(
@@ -137,12 +137,12 @@ class TextReader(Reader):
         return Reading(active=True, plain=line.decode("utf-8", "replace"))
 
     def feed_oversized(self, line: Oversized, now: float) -> Reading:
-        """Read what is left of a line that was too long to keep."""
+        """Read the beginning of a line that was too long to keep."""
         self.left_out = True
         return self.feed(line.head, now)
 
     def ended(self, exit_code: int | None, _text: bytes | None = None) -> list[Event]:
-        """Return the answer and, if it exited with 0, that this is the end of it."""
+        """Return the answer and, if the command exited with 0, the end of its turn."""
         text = "\n".join(self._lines) + (_CUT if self.left_out else "")
         told = [events.assistant_text(text)] if text.strip() else []
         if exit_code != 0:

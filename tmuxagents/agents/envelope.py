@@ -1,8 +1,8 @@
 """Read and write the JSON lines that Claude Code and Qwen Code share. Pure.
 
-Success is a `result` line that says so in every respect, and nothing else: not `subtype`, which is
-`success` beside an API error, and not the exit code, which is 0 after an interrupt. Lines of a sub-agent
-are activity, not the child's words.
+Only a `result` line that says so in every respect means success. `subtype` alone proves nothing: it is
+`success` beside an API error. The exit code proves nothing: it is 0 after an interrupt. Lines of a sub-agent
+show activity, and are not the child's words.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ _CUT = {
 }
 _STRUCTURED = ("StructuredOutput", "structured_output")  # the tool of a structured answer; its key
 _UNSTRUCTURED = "The agent gave no structured answer."
-_UNEXPLAINED = "[ede_diagnostic]"  # for its makers
+_UNEXPLAINED = "[ede_diagnostic]"  # begins an error that is meant for the agent's developers
 
 
 class EnvelopeReader(LineReader):
-    """Reads one child. A brand adds its usage, and the kinds of lines that it alone has."""
+    """Reads one child. A brand adds its usage, and the kinds of lines that only it has."""
 
     def __init__(self) -> None:
         super().__init__()
         self._session: str | None = None
-        self._has_begun = False  # it has said how it is set up
+        self._has_begun = False  # its `system:init` line has come
         self._owes_structured = False
-        self.why: str | None = None  # it failed, although the line says otherwise
+        self.why: str | None = None  # why it failed, although the line says otherwise
         self._is_cut = False  # the model's answer was too long
-        self._message: str | None = None  # the message that the texts below are of
+        self._message: str | None = None  # the message that the texts below belong to
         self._texts: list[str] = []  # of an answer that may have more of them
         self._denied: dict[str, None] = {}  # calls that were not allowed
 
@@ -59,7 +59,7 @@ class EnvelopeReader(LineReader):
         return f"system:{raw_json.word(raw.get('subtype'))}" if kind == "system" else kind
 
     def left(self, _exit_code: int | None) -> list[Event]:
-        """Return what was not told yet."""
+        """Return the text that was not reported yet."""
         return self._told_texts()
 
     # --- lines ---
@@ -142,7 +142,7 @@ class EnvelopeReader(LineReader):
         return told
 
     def is_refused(self, _raw: dict[str, Any], _call: Any) -> bool:
-        """Say whether a tool result is the refusal to run the tool."""
+        """Say whether a tool result is a refusal to run the tool."""
         return False
 
     def deny(self, call_id: Any, tool: Any, why: str) -> list[Event]:
@@ -159,7 +159,7 @@ class EnvelopeReader(LineReader):
     def turn_over(self, raw: dict[str, Any]) -> list[Event]:
         """Report the end of a turn."""
         error = raw.get("error")
-        if isinstance(error, dict) and self._texts:  # it has said the error as if it were an answer
+        if isinstance(error, dict) and self._texts:  # it has printed the error as if it were an answer
             self._texts[-1] = self._texts[-1].removesuffix(raw_json.text(error.get("message")) or "")
         told = [*self._opened(raw), *self.works_again(), *self._told_texts()]
         for item in raw_json.listed(raw.get("permission_denials")):
@@ -173,7 +173,7 @@ class EnvelopeReader(LineReader):
         return [*told, *self.finish(stop_reason, aborted=stop_reason == "aborted")]
 
     def usage(self, _raw: dict[str, Any]) -> list[Event]:
-        """Return what the turn used; nothing where a brand does not say."""
+        """Return the usage of the turn; nothing if a brand does not report it."""
         return []
 
     def ending(self, raw: dict[str, Any]) -> str | None:
@@ -194,7 +194,7 @@ class EnvelopeReader(LineReader):
         return "length" if self._is_cut else "error"
 
     def _message_of(self, raw: dict[str, Any]) -> str | None:
-        """Return the message of a failure: the provider's words, where there are any."""
+        """Return the message of a failure: the provider's words, if there are any."""
         error = raw.get("error")
         if isinstance(error, dict):
             said = raw_json.sentence(error.get("message")) or ""
@@ -213,7 +213,7 @@ class EnvelopeReader(LineReader):
 ALLOW, DENY, PERMISSION = "allow", "deny", "permission"
 _CHOICES = ((ALLOW, "Allow"), (DENY, "Deny"))
 _QUESTIONS = ("AskUserQuestion", "ask_user_question")  # the tools by which the models themselves ask
-_SHOWN = ("command", "file_path", "url", "path", "pattern", "plan")  # of a call: what it is about
+_SHOWN = ("command", "file_path", "url", "path", "pattern", "plan")  # arguments that show what a call does
 
 
 def request(known: str, **asked: Any) -> bytes:
@@ -252,9 +252,9 @@ def about(tool: Any, given: Any) -> str:
 
 
 def decision(asked: dict[str, Any], answer: str, by: str, *, by_index: bool = False) -> dict[str, Any]:
-    """Return an answer in their words. A text that is neither says no, and why, or answers a question.
+    """Return an answer in their words. Any text but `allow` and `deny` denies a call, or answers a question.
 
-    `by_index`: it knows its questions by their places, and not by their words.
+    `by_index`: the agent knows its questions by their positions, not by their words.
     """
     given = raw_json.table(asked.get("input"))
     questions = _questions(given)
@@ -281,7 +281,7 @@ class EnvelopeTalker(Talker, EnvelopeReader):
 
     def __init__(self, *known: Any) -> None:
         super().__init__(*known)  # what the brand's reader has to know
-        self._asked: dict[str, tuple[Ask, dict[str, Any]]] = {}  # its questions: request -> the question
+        self._asked: dict[str, tuple[Ask, dict[str, Any]]] = {}  # request id -> its question, and the request
 
     @property
     def asks(self) -> Sequence[Ask]:
@@ -314,7 +314,7 @@ class EnvelopeTalker(Talker, EnvelopeReader):
         return ACTIVE
 
     def turn_over(self, raw: dict[str, Any]) -> list[Event]:
-        """Report the end of a turn: it asks nothing any more."""
+        """Report the end of a turn, which closes all questions."""
         told = super().turn_over(raw)
         self._asked.clear()
         return told

@@ -1,6 +1,6 @@
 """The facts about an installed agent: its command, version and models. Asked once, then cached.
 
-Every launch needs them: while the cache (`agents.json`) is valid, it costs a few stats and no slow import.
+Every launch needs them. While the cache (`agents.json`) is valid, they cost a few stats and no slow import.
 An entry of unexpected shape is dropped, and the agent is asked again.
 
 Joins.
@@ -89,7 +89,7 @@ def known(name: str, environment: Mapping[str, str], settings: Settings, *, refr
     home = files.own_home(environment)
     watched = [word for word in words if word.startswith("/")]
     watched += [f"{agent_dir}/{file}" for file in about.FILES]
-    # By machine, command, folder and the names of credentials, never their values.
+    # The key covers machine, command, folder and the names of credentials, never their values.
     asked = json.dumps([process.host(), name, words, agent_dir, credentials(environment)])
     key = sha256(asked.encode("utf-8", "surrogateescape"))[:16]
     before = [_mark_of(path) for path in watched]

@@ -127,7 +127,7 @@ def blocks(content: Any) -> list[dict[str, Any]]:
 
 
 def choices(options: Any) -> list[tuple[str, str]]:
-    """Return the options of a question that have a label, which is id and words."""
+    """Return the options of a question that have a label, which is both id and text."""
     labels = [label for one in blocks(options) if (label := word(one.get("label")))]
     return [(label, label) for label in labels]
 
@@ -148,7 +148,7 @@ def word(value: Any) -> str | None:
 
 
 def key(value: Any) -> str | None:
-    """Return an id, None for any other value; of a very long one its beginning and a checksum."""
+    """Return an id, None for any other value. A very long id becomes its beginning and a checksum."""
     if not isinstance(value, str) or not value:
         return None
     if len(value) <= _KEY_LIMIT:
@@ -167,7 +167,7 @@ def whole(value: Any) -> int | None:
 
 
 def remember(book: dict[str, Any], key: str, value: Any) -> None:
-    """Store a value, the latest last, and drop the oldest: a child may never end its calls."""
+    """Store a value as the latest. Drop the oldest of too many: a child may never end its calls."""
     book.pop(key, None)
     book[key] = value
     if len(book) > _PENDING:

@@ -1,4 +1,4 @@
-"""Choose the model of a run, and tell what is known of each agent: its models, what it can do. Joins."""
+"""Choose the model of a run, and report the facts about each agent: its models, its abilities. Joins."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def resolve(  # noqa: PLR0913  (the sources of a model, and the surroundings)
 
     `listed` False: the run has its own API key, so the agent's list without that key proves nothing.
     """
-    # The default model is one of the default agent, and says nothing to another.
+    # The default model belongs to the default agent, and means nothing to another.
     default = settings.default_model if agent == settings.default_agent else None
     asked = rules.choose(wanted, preset_model, default, preset_name=preset_name)
     if asked is None and required and installed.lists_models(agent, settings):

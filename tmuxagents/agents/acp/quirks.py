@@ -1,6 +1,6 @@
-"""What agents that speak ACP do in their own way, by the name that each gives itself. Pure.
+"""The quirks of agents that speak ACP, by the name that each gives itself. Pure.
 
-Some answer `end_turn` for a turn that failed: a truthful ending needs the marks of each.
+Some answer `end_turn` for a turn that failed, so a truthful ending needs each agent's own signs of failure.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MODES = {
     FULL: ("bypasspermissions", "yolo", "agentfullaccess", "fullaccess"),
     ASK: ("default", "ask", "manual", "readonly"),
 }
-# Kinds of tools that a level allows without asking; anything else is denied by us.
+# Kinds of tools that a level allows without asking; we deny all others.
 _ALLOWED = {
     READ_ONLY: ("read", "search", "think"),
     EDIT: ("read", "search", "think", "fetch", "edit", "move", "delete"),
@@ -49,13 +49,13 @@ class Quirks:
     )
 
     def __init__(self, **differs: Any) -> None:
-        self.errors: str = differs.get("errors", "")  # how a text begins that is an error, and no answer
-        self.notes: re.Pattern[str] = re.compile(differs.get("notes", "(?!)"))  # texts of the program's own
-        self.again: str = differs.get("again", "")  # how a note begins after which the answer comes again
-        self.replays_late = "late" in differs  # what was said before comes after the answer to session/load
-        self.has_names_in_ids = "names" in differs  # NAME__ID
-        self.sums = "sums" in differs  # figures of a prompt hold those of the prompts before it
-        self.tells_cuts = "cuts" not in differs  # else it says end_turn for an answer that was cut
+        self.errors: str = differs.get("errors", "")  # the beginning of a text that is an error
+        self.notes: re.Pattern[str] = re.compile(differs.get("notes", "(?!)"))  # texts that no model wrote
+        self.again: str = differs.get("again", "")  # the beginning of a note before another try
+        self.replays_late = "late" in differs  # earlier messages come after the answer to session/load
+        self.has_names_in_ids = "names" in differs  # the id of a call is NAME__ID
+        self.sums = "sums" in differs  # figures of a prompt include those of the prompts before it
+        self.tells_cuts = "cuts" not in differs  # else end_turn may mean an answer that was cut
         self.usage: str = differs.get("usage", OF_RUN)
 
 
@@ -81,18 +81,18 @@ def of(name: Any) -> Quirks:
 
 
 def is_broken(update: Mapping[str, Any]) -> bool:
-    """Say whether an update tells that the turn has failed: codex-acp, which then says end_turn."""
+    """Say whether an update reports that the turn has failed (codex-acp, which then answers end_turn)."""
     codex = _inner(update, "_meta", "codex", "threadStatus")
     return codex.get("type") == "systemError"
 
 
 def is_denied(update: Mapping[str, Any]) -> bool:
-    """Say whether a call failed because the agent's own rules forbid it: claude-agent-acp."""
+    """Say whether a call failed because the agent's own rules forbid it (claude-agent-acp)."""
     return _inner(update, "_meta", "claudeCode").get("nonExecutionKind") == "permission-rule"
 
 
 def tool_name(call: str, update: Mapping[str, Any], quirks: Quirks) -> str | None:
-    """Return the name of a tool, which the protocol does not know; else the title of the call."""
+    """Return the name of a tool, which the protocol does not define; else the title of the call."""
     if quirks.has_names_in_ids and "__" in call:
         return raw_json.word(call.partition("__")[0])
     extra = _inner(update, "_meta")
@@ -101,7 +101,7 @@ def tool_name(call: str, update: Mapping[str, Any], quirks: Quirks) -> str | Non
 
 
 def as_ours(name: str | None, known: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
-    """Return name and arguments of a call; in our own words, where its kind says what it does."""
+    """Return the name and arguments of a call, in our own words if its kind says what it does."""
     args, kind = raw_json.table(known.get("rawInput")), known.get("kind")
     diff = next((one for one in raw_json.blocks(known.get("content")) if one.get("type") == "diff"), {})
     place = next(iter(raw_json.blocks(known.get("locations"))), {})
@@ -123,7 +123,7 @@ def _first(args: Mapping[str, Any], keys: Sequence[str]) -> Any:
 
 
 def exit_code(update: Mapping[str, Any], text: str) -> int | None:
-    """Return the exit code of a shell command, where an update tells it."""
+    """Return the exit code of a shell command, if an update has it."""
     raw = _inner(update, "rawOutput")
     codes = (
         raw.get("exit_code"),
@@ -143,14 +143,14 @@ def mode_of(level: str, modes: Sequence[str]) -> str | None:
 
 
 def decides(level: str | None, kind: str | None) -> bool | None:
-    """Say whether a level allows a kind of tool that the agent asks about; None: ask."""
+    """Say whether a level allows a kind of tool that the agent asks about; None: the question stays open."""
     if level == ASK:
         return None
     return level == FULL or kind in _ALLOWED.get(level or EDIT, ())
 
 
 def words_of(error: Any) -> str:
-    """Return the words of an error: the provider's, where they are there."""
+    """Return the words of an error: the provider's, if there are any."""
     known = raw_json.table(error)
     message = raw_json.sentence(known.get("message")) or "The agent reported an error."
     details = raw_json.sentence(_inner(known, "data").get("details"))

@@ -48,9 +48,9 @@ class AcpTalker(Talker, Updates):
         self._prompt = ""
         self._number = 0
         self._awaited: dict[int, Callable[[dict[str, Any], float], Reading]] = {}
-        self._in_turn = True  # from the first word on: before the session is open nothing more can be said
+        self._in_turn = True  # from the start: until the session is open, nothing more can be sent
         self._settings: list[tuple[str, dict[str, Any]]] = []  # requests before the prompt
-        # Open questions, with request, call, and kinds of options.
+        # Open questions: id -> question, request, call, and kinds of its options.
         self._asks: dict[str, tuple[Ask, Any, str, dict[str, str]]] = {}
         baseline = plan.baseline or {}
         self._cost = float(raw_json.amount(baseline.get("cost")))
@@ -73,7 +73,7 @@ class AcpTalker(Talker, Updates):
         return self._ask("initialize", _CLIENT, self._greeted)
 
     def say(self, message: InboxMessage) -> bytes | None:
-        """Return the words of a message: the next prompt, or the end of this turn."""
+        """Return the line for a message: the next prompt, or the end of this turn; None if it must wait."""
         if message.kind == STOP:
             return self._cancel() if self._in_turn and self.session else b""
         if self._in_turn:
@@ -81,7 +81,7 @@ class AcpTalker(Talker, Updates):
         return self._ask_prompt(message.text or "")
 
     def answer(self, ask_id: str, answer: str, by: str) -> Reading:
-        """Answer a question for permission: `allow`, `deny`, or an option; anything else is no."""
+        """Answer a question for permission: `allow`, `deny`, or an option; anything else denies."""
         found = self._asks.pop(ask_id, None)
         if found is None:
             return NOTHING
@@ -105,7 +105,7 @@ class AcpTalker(Talker, Updates):
         return self._ask("session/prompt", {"sessionId": self.session, "prompt": prompt}, self._prompted)
 
     def _cancel(self) -> bytes:
-        """Return the words that end this turn; open questions are cancelled with it."""
+        """Return the lines that end this turn and cancel its open questions."""
         self.is_cancelling = True
         told = [_line({"id": request, "result": _CANCELLED}) for _, request, _, _ in self._asks.values()]
         self._asks.clear()
@@ -153,7 +153,7 @@ class AcpTalker(Talker, Updates):
         return Reading([told], active=True, reply=self._next(now))
 
     def _choose(self, options: _Options) -> str | None:
-        """Plan the requests for mode and model; return what is wrong with them."""
+        """Plan the requests for mode and model, or return the problem with them."""
         mode = quirks.mode_of(self._level, options.modes)
         if mode is None and self._level == READ_ONLY:
             return f"has no mode for the permission {READ_ONLY}"
@@ -180,7 +180,7 @@ class AcpTalker(Talker, Updates):
         return Reading(active=True, reply=self._next(now))
 
     def _give_up(self, why: str) -> Reading:
-        """End what cannot begin: nothing was sent to a model."""
+        """End a run that cannot begin: nothing was sent to a model."""
         self._in_turn = False
         self.error_message = f"{self._name} {why}" if why[:1].islower() else f"{self._name}: {why}"
         return Reading(self.finish("config"))
@@ -188,7 +188,7 @@ class AcpTalker(Talker, Updates):
     # --- what it says ---
 
     def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:
-        """Read one line; a request that is not known here is refused, and a notification needs no answer."""
+        """Read one line. An unknown request is refused; a notification needs no answer."""
         match kind:
             case "answer":
                 number = raw.get("id")
@@ -203,12 +203,12 @@ class AcpTalker(Talker, Updates):
         return NOTHING
 
     def _prompted(self, answer: dict[str, Any], _now: float) -> Reading:
-        """Read how a turn ended, in its own words and by the marks of the agent."""
+        """Read how a turn ended, from its answer and from the agent's own signs of failure."""
         result = raw_json.table(answer.get("result"))
         self._in_turn, self.is_replaying = False, False
         self._asks.clear()
         self.calls.clear()
-        # A Gemini tells its figures in a place of its own.
+        # Gemini CLI reports its figures in a place of its own.
         quota = raw_json.table(
             raw_json.table(raw_json.table(result.get("_meta")).get("quota")).get("token_count")
         )
@@ -229,7 +229,7 @@ class AcpTalker(Talker, Updates):
         return Reading(told + self.finish(_ENDS.get(reason)))
 
     def _failure(self, answer: dict[str, Any], used: dict[str, Any]) -> str | None:
-        """Return why a turn failed; None if it did not, as far as anything says."""
+        """Return why a turn failed; None if there is no sign of a failure."""
         text = "".join(self.text)
         if "error" in answer:
             return quirks.words_of(answer["error"])
@@ -271,7 +271,7 @@ class AcpTalker(Talker, Updates):
         return Reading(told, active=True, reply=_chosen(request, option))
 
     def left(self, _exit_code: int | None) -> list[Event]:
-        """Report what had come of an answer that was not finished."""
+        """Report the part of an unfinished answer that has come."""
         return self.flush()
 
 
@@ -311,7 +311,7 @@ def _ids(listed: Any, key: str) -> list[str]:
 
 
 def _option(kinds: dict[str, str], wanted: Sequence[str]) -> str | None:
-    """Return the option of the first of these kinds that there is."""
+    """Return an option of the first wanted kind that is offered."""
     return next((option for kind in wanted for option in kinds if kinds[option] == kind), None)
 
 

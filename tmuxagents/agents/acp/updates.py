@@ -1,6 +1,6 @@
-"""Read what an agent tells over ACP while it works: texts, tool calls, usage. Pure.
+"""Read the reports of an agent that works over ACP: texts, tool calls, usage. Pure.
 
-A text comes in pieces, and a call may come before its arguments: both become events when they are whole.
+A text comes in pieces, and a call may come before its arguments. Both become events when they are complete.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tmuxagents.runs.events import Event
 
 _BEGUN = ("in_progress", "completed", "failed")
-_NOT_ARGUMENTS = {"cwd"}  # what opencode tells of a shell command before its arguments
+_NOT_ARGUMENTS = {"cwd"}  # opencode reports this of a shell command before its arguments
 _FIGURES = {"inputTokens": "input", "outputTokens": "output", "thoughtTokens": "reasoning"}
 _CACHED = {"cachedReadTokens": "cacheRead", "cachedWriteTokens": "cacheWrite"}
 
@@ -27,24 +27,24 @@ _CACHED = {"cachedReadTokens": "cacheRead", "cachedWriteTokens": "cacheWrite"}
 class Updates(LineReader):
     """Reads the updates of one session."""
 
-    exit_counts = False  # after a finished answer it leaves when its stdin is closed, in its own way
+    exit_counts = False  # once its answer is finished and its stdin closed, it may exit with any code
 
     def __init__(self) -> None:
         super().__init__()
         self.quirks = quirks.KEEPS_TO_IT
         self.session: str | None = None
         self.is_prompted = False  # what comes before the first prompt is no answer to it
-        self.is_replaying = False  # it tells what was said before this run
+        self.is_replaying = False  # it repeats messages from before this run
         self.is_cancelling = False
-        self.is_broken = False  # the agent has told that its turn failed
+        self.is_broken = False  # the agent has reported that its turn failed
         self.last_error: str | None = None  # the last text of this turn, if it reads like an error
         self.was_refused = False  # the last thing of this turn is a call that was denied
         self.text: list[str] = []  # the pieces of the answer so far
-        self._message: str | None = None  # the id of the message that they are of
+        self._message: str | None = None  # the id of the message that they belong to
         self._thoughts: list[str] = []
-        self._calls: dict[str, dict[str, Any]] = {}  # what it has said of each call so far
+        self._calls: dict[str, dict[str, Any]] = {}  # call -> all that was reported of it so far
         self._over: dict[str, bool] = {}  # calls that have ended, or were denied
-        self._cost = 0.0  # told so far, and counted
+        self._cost = 0.0  # reported and counted so far
         self._counted: dict[str, int] = {}  # figures that were counted, where an agent sums them up
         self.cost: float | None = None
 
@@ -61,7 +61,7 @@ class Updates(LineReader):
         kind = raw_json.word(update.get("sessionUpdate")) or ""
         if kind == "available_commands_update" and self.quirks.replays_late:
             self.is_replaying = False
-        if self.is_replaying or not self.is_prompted:  # what was said before this run, or its prompt
+        if self.is_replaying or not self.is_prompted:  # from before this run, or before its prompt
             return ACTIVE
         content = raw_json.table(update.get("content"))
         match kind:
@@ -108,7 +108,7 @@ class Updates(LineReader):
         return [*told, events.assistant_text(text)] if text.strip() else told
 
     def tool(self, update: dict[str, Any], now: float) -> list[Event]:
-        """Read what the agent says of a call: its begin, its arguments, its end."""
+        """Read a report on a call: its beginning, its arguments, its end."""
         call = raw_json.key(update.get("toolCallId"))
         if call is None or call in self._over:
             return []
@@ -117,7 +117,7 @@ class Updates(LineReader):
         known = {**known, **{key: update[key] for key in update if update[key]}}
         raw_json.remember(self._calls, call, known)
         status = update.get("status")
-        # claude-agent-acp tells arguments piece by piece; the title comes with the last one.
+        # claude-agent-acp sends arguments piece by piece; the title comes with the last one.
         has_all = update.get("title") and set(raw_json.table(known.get("rawInput"))) - _NOT_ARGUMENTS
         if status in _BEGUN or has_all:
             told += self.tell(call, now)
@@ -133,7 +133,7 @@ class Updates(LineReader):
         return self.call(call, tool, args, now)
 
     def deny(self, call: str, why: str) -> list[Event]:
-        """Report that a call was denied. What else it says of that call is no event."""
+        """Report that a call was denied. Later reports on that call make no events."""
         name, _ = self.calls.pop(call, ("tool", 0.0))
         raw_json.remember(self._over, call, True)  # noqa: FBT003  (a set that forgets)
         self.was_refused = True
@@ -149,7 +149,7 @@ class Updates(LineReader):
         return self.result(call, text, now, failed=failed)
 
     def spent(self, raw: dict[str, Any]) -> list[Event]:
-        """Report figures of a prompt or a call, and the cost, if the agent has told it."""
+        """Report the usage of a prompt or a call, and the cost if the agent has reported it."""
         told = {**_FIGURES, **_CACHED}
         figures = {ours: raw_json.count(raw.get(key)) for key, ours in told.items()}
         if self.quirks.sums:
@@ -159,7 +159,7 @@ class Updates(LineReader):
         whole = raw_json.whole(raw.get("totalTokens")) or 0
         both = raw_json.whole(raw.get("inputTokens")) or 0
         if both and whole == both + (raw_json.whole(raw.get("outputTokens")) or 0):
-            figures["input"] -= min(cached, figures["input"])  # what was read from a cache is in it
+            figures["input"] -= min(cached, figures["input"])  # it includes what was read from a cache
         cost, self._cost = (0.0, self._cost) if self.cost is None else (self.cost - self._cost, self.cost)
         if not any(figures.values()) and not cost:
             return []
@@ -170,7 +170,7 @@ class Updates(LineReader):
 
 
 def _output(update: dict[str, Any]) -> str:
-    """Return the output of a call: as it is, else as the agent shows it."""
+    """Return the raw output of a call; else the output as the agent shows it."""
     raw, extra = update.get("rawOutput"), raw_json.table(update.get("_meta"))
     if isinstance(raw, dict):
         told = (raw_json.text(raw.get(key)) for key in ("output", "content", "text", "message", "error"))

@@ -1,1 +1,1 @@
-"""Live agents that tell by hooks what they do: the hook, the bridge, and what every reader of them needs."""
+"""Live agents that report their work by hooks: the hook, and the base of their bridges."""

@@ -1,8 +1,8 @@
 """The process in the window of a live agent that has hooks: `python -I -S BRAND/bridge.py PROGRAM...`.
 
-It starts the agent on its own terminal and hears its hooks. What they say goes to the wrapper; messages from
-the wrapper go in with the answer to a hook. It ends with the agent. A brand says how its agent finds the
-hooks, and what else it has to say.
+It starts the agent on its own terminal and receives its hooks. It passes their input on to the wrapper.
+Messages from the wrapper go in with the answer to a hook. The bridge ends with the agent. A brand defines how
+its agent finds the hooks, and what else the bridge passes on.
 
 Joins.
 """
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 PIECE = 64 * 1024
 _SIGNALLED = 128
-_HOOK_S = 5.0  # for one hook to say what it has
+_HOOK_S = 5.0  # for one hook to send its input
 _TERM_S = 1.5
 
 
@@ -42,7 +42,7 @@ class HookBridge:
     stop, after_tool = "Stop", "PostToolUse"  # the hooks that take messages
     begins: ClassVar[Sequence[str]] = ("UserPromptSubmit", "PreToolUse")
     ends: ClassVar[Sequence[str]] = ("Stop", "StopFailure")
-    patience_ms: int | None = None  # how long it may do without news
+    patience_ms: int | None = None  # the longest time between two calls of `news`
 
     def __init__(self, run_dir: str) -> None:
         self.run_dir = run_dir
@@ -58,7 +58,7 @@ class HookBridge:
         self._hooks = socket.socket(socket.AF_UNIX)
         self._hooks.bind(address_of(f"{self.folder}/hooks"))
         self._hooks.listen(64)
-        self.line = self._hooks  # that of the hook which is heard
+        self.line = self._hooks  # the connection of the current hook
         self.poll = select.poll()
 
     def run(self, program: Sequence[str]) -> int:
@@ -69,7 +69,7 @@ class HookBridge:
             child = subprocess.Popen(self.set_up(program))
             code = self._serve(child)
         except SystemExit:
-            self.news()  # what it said before it is ended
+            self.news()  # its last lines, before we end it
             raise
         else:
             _end(child)
@@ -77,23 +77,23 @@ class HookBridge:
             return code
         finally:
             _end(child)
-            with ignoring(OSError):  # the wrapper tries it again
+            with ignoring(OSError):  # the wrapper tries again
                 removal.remove(self.folder)
 
     # --- what a brand adds ---
 
     def set_up(self, program: Sequence[str]) -> list[str]:
-        """Return the command line with all that leads the agent to its hooks."""
+        """Return the command line with which the agent finds its hooks."""
         return list(program)
 
     def news(self) -> None:
-        """Pass on what it says besides, if there is more."""
+        """Pass on what the agent has reported besides its hooks, if there is more."""
 
     def ended(self) -> None:
-        """Pass on what it wrote at its end."""
+        """Pass on what the agent wrote at its end."""
 
     def pass_on(self, name: str, said: bytes) -> None:
-        """Pass on what a hook was given."""
+        """Pass on the input of a hook."""
         if name:
             self.write(said + b"\n")
 
@@ -116,7 +116,7 @@ class HookBridge:
         while True:
             ready = {handle for handle, _ in self.poll.poll(self.patience_ms)}
             self.news()
-            if self._hooks.fileno() in ready:  # first: its last words come before its end
+            if self._hooks.fileno() in ready:  # first: its last hooks come before its end
                 with ignoring(OSError, ValueError):
                     self._hear()
             elif ended in ready:
@@ -127,7 +127,7 @@ class HookBridge:
                 return 0
 
     def _hear(self) -> None:
-        """Pass on what one hook says, and answer it."""
+        """Pass on the input of one hook, and answer it."""
         line, _ = self._hooks.accept()
         with line:
             self.line = line
@@ -139,7 +139,7 @@ class HookBridge:
             said = given.replace(b"\n", b" ")
             raw = jsonline.decode(said.decode("utf-8", "replace"))
             name = named.decode() or str(raw.get("hook_event_name") if isinstance(raw, dict) else "")
-            self.news()  # what it said before
+            self.news()  # earlier lines come first
             taken = self._taken_at(name)
             self.pass_on(name, said)
             for one in taken:
@@ -167,13 +167,13 @@ class HookBridge:
         return taken
 
     def rest(self) -> None:
-        """Note that it has settled: no hook will take a message until it works again."""
+        """Note that the agent has settled: no hook will take a message until it works again."""
         self.works = False
         self.settlings += 1
         self.queue.clear()
 
     def tell(self, kind: str, **fields: Any) -> None:
-        """Tell the wrapper something of our own."""
+        """Send the wrapper a line of our own."""
         self.write(jsonline.encode({"type": kind, **fields}))
 
     def write(self, text: bytes) -> None:
@@ -182,7 +182,7 @@ class HookBridge:
             text = text[os.write(self._told, text) :]
 
     def _obey(self) -> bool:
-        """Carry out what was ordered; say whether it is time to leave."""
+        """Carry out the orders; say whether it is time to leave."""
         self._ordered += os.read(self._orders, PIECE)
         *lines, self._ordered = self._ordered.split(b"\n")
         leaves = False
@@ -191,19 +191,19 @@ class HookBridge:
                 self.queue.append(order)
             else:
                 self.obey(order)
-            # Only if nothing has happened since: else the wrapper will hear of that, and decide anew.
+            # Only if nothing has happened since; otherwise the wrapper will learn of it, and decide again.
             leaves |= order.get("order") == "leave" and order.get("settlings") == self.settlings
         return leaves
 
 
 class GrowingFile:
-    """What a file gets after we have begun to read it, line by line; it need not be there yet."""
+    """The lines that a file gets after we have begun to read it; the file may not exist yet."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._file: int | None = None
         self._rest = b""
-        if self._opens():  # what is in it is past
+        if self._opens():  # skip its earlier lines
             os.lseek(self._file or 0, 0, os.SEEK_END)
 
     def _opens(self) -> bool:
@@ -213,7 +213,7 @@ class GrowingFile:
         return self._file is not None
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the lines that are whole by now."""
+        """Yield the lines that are complete by now."""
         while self._opens() and (piece := os.read(self._file or 0, PIECE)):
             *lines, self._rest = (self._rest + piece).split(b"\n")
             yield from lines
@@ -222,7 +222,7 @@ class GrowingFile:
 def _end(child: subprocess.Popen[bytes] | None) -> None:
     """End the agent, if it has not ended, and wait for it.
 
-    A launcher may hand no signal on, so our whole group gets it.
+    A launcher may pass no signal on, so our whole group gets it.
     """
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     for number in (signal.SIGTERM, signal.SIGKILL):
@@ -244,6 +244,6 @@ def main(kind: type[HookBridge], program: Sequence[str]) -> int:
     """Serve one run; return our exit code."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _leave)
-    # A key for the agent; ignored, it would be so in the agent.
+    # This key is for the agent. If we ignored it, the agent would ignore it, too.
     signal.signal(signal.SIGINT, lambda *_: None)
     return kind(os.environ.pop(FOLDER_VARIABLE)).run(program)

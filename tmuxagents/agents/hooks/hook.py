@@ -1,7 +1,7 @@
-"""A hook of a live agent: it gives our bridge what it is given, and prints what comes back.
+"""A hook of a live agent: it sends its input to our bridge, and prints the bridge's answer.
 
-Its one argument is the name of the event, for agents that do not say it in what they give. Where the bridge
-is gone, it says nothing.
+Its only argument is the name of the event, for agents whose input does not have it. If the bridge is gone, it
+prints nothing.
 
 Touches: a socket.
 """
@@ -13,12 +13,12 @@ import socket
 import sys
 
 VARIABLE = "TMUXAGENTS_HOOKS"  # the bridge's socket
-_PATIENT = "PermissionRequest"  # an event whose answer takes its time: the agent ends the hook if need be
+_PATIENT = "PermissionRequest"  # its answer may take long: the agent ends the hook if need be
 _LIMIT_S = 20.0
 
 
 def address_of(path: str) -> str:
-    """Return a short path of a socket, for this process: 107 bytes are the most, and a run may lie deeper."""
+    """Return a short path of a socket, for this process: the limit is 107 bytes, and a run may lie deeper."""
     folder, _, name = path.rpartition("/")
     return f"/proc/self/fd/{os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)}/{name}"
 
