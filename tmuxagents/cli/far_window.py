@@ -125,7 +125,7 @@ class FarWindow:
         self._since = since
 
     def _answer_keys(self, run: RunView) -> None:
-        """Wait for a key, and do what it means."""
+        """Wait for a key, and act on it."""
         quiet = time.monotonic() - self._heard_at > _QUIET_AFTER_S
         poll = select.poll()
         if self._terminal.keys is not None:

@@ -83,7 +83,7 @@ class Integration:
 
     @property
     def left(self) -> list[LeftAlone]:
-        """Return what is left alone."""
+        """Return the things that are left alone."""
         return [one for step in self.steps for one in step.left]
 
     def document(self, *, dry_run: bool) -> dict[str, Any]:

@@ -89,7 +89,7 @@ def _compact(value: Any) -> Any:
 
 
 def counts(runs: Iterable[Run]) -> dict[str, int]:
-    """Return the counts of some runs."""
+    """Return the counts of these runs by status."""
     words = [run["status"] for run in runs]
     return {**{status: words.count(status) for status in _COUNTED}, "total": len(words)}
 

@@ -73,7 +73,7 @@ class Door(NamedTuple):
 
     def launcher(self) -> Launcher:
         """Return a launcher for this caller."""
-        umask = os.umask(0o077)  # what we make is private from here on
+        umask = os.umask(0o077)  # files that we make from here on are private
         return Launcher(self.caller, self.environment, umask=umask, socket=self.socket)
 
     def find(self, reference: str) -> str:

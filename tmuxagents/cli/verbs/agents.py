@@ -1,4 +1,4 @@
-"""The verbs agents and models: which agents there are, what each can do, which models it has. Joins."""
+"""The verbs agents and models: the agents, the abilities of each, and the models of one. Joins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verbs that read what runs wrote: output, transcript, export, events. Joins."""
+"""The verbs that print the texts of runs: output, transcript, export, events. Joins."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ def _print(found: Snapshot, max_bytes: int | None) -> None:
         printing.lines([used], printing.ERR)
 
 
-# --- what a call shows while it works ---
+# --- the views of a call at work ---
 
 
 class Silence:
@@ -165,7 +165,7 @@ class Silence:
 
 
 class Lines(Silence):
-    """A line for each change of what a child does, at most one per second and child.
+    """A line for each change of a child's activity, at most one per second and child.
 
     `ends_only`: a line for the end of each of several children.
     """
