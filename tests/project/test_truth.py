@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scripts import agent_homes
+from scripts.truth import __main__ as program
 from scripts.truth import acts, claims, endings, store, table, together
 from scripts.truth.cell import Cell
 from scripts.truth.lookout import LookOut, remains
@@ -113,3 +114,23 @@ def test_a_command_line_that_tells_a_secret_is_noted(tmp_path: Path) -> None:
             assert remains(tmp_path, "a-run") == {}
     assert looks.told == {"a key": " ".join(telling)}
     assert looks.seen == 1
+
+
+def test_a_quick_cell_that_is_wrong_is_tried_once_more_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    right, wrong = (Cell("qwen", one, ours="completed/done") for one in endings.ENDINGS[:2])
+    wrong.wrong = ["why"]
+    tries: list[str] = []
+
+    def tried(brand: str, ending: endings.Ending, _: Path) -> Cell:
+        tries.append(ending.name)
+        return Cell(brand, ending, ours="completed/done")
+
+    monkeypatch.setattr(program, "tried", tried)
+    found = program.try_wrong_again([right, wrong], tmp_path, tmp_path / "truth.json")
+    assert (tries, program.wrong_ones(found)) == ([wrong.ending.name], [])
+    assert f"unsteady: qwen, {wrong.ending.name}" in capsys.readouterr().out
+    many = [wrong] * (program.MOST_AGAIN + 1)
+    assert program.try_wrong_again(many, tmp_path, tmp_path / "truth.json") == many  # something is broken
+    assert len(tries) == 1
