@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 BATCH_NOTICE = "read-only transcript: `send` and typing need --live"
 OUT = "out"  # the home of a terminal from outside this server
-UNSEEN, WAITING, WORKING, SEEN = range(4)  # ranks: unseen failure, waits for a person, works, seen failure
+UNSEEN, WAITING, WORKING, SEEN = range(4)  # ranks: needs a person and is unseen, waits, works, seen failure
 ATTACH, STAY, SWITCH, LEND = "attach", "stay", "switch", "lend"  # steps: how a run is shown
 _NOWHERE = "-"
 _LONGEST_WAY = 8

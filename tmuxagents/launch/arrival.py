@@ -93,7 +93,7 @@ class Arrival:
         return answered or self._why is not None
 
     def due_in(self) -> float:
-        """Return the seconds until the next look, should no answer come."""
+        """Return the seconds until the next look, if no answer comes."""
         return max(0.0, self._looked_at + _LOOK_EVERY_S - time.monotonic())
 
     def _look(self) -> None:

@@ -168,7 +168,7 @@ def awaited(caller: Caller, after: Iterable[str]) -> set[str]:
 
 
 def others_at_work(book: Registry, caller: Caller, cwd: str, *, besides: Container[str]) -> Sequence[str]:
-    """Return what the other active runs in a directory are called, newest first."""
+    """Return the names or ids of the other active runs in a directory, newest first."""
     there = [row for row in book.open_rows() if row.cwd == cwd and row.run_id not in besides]
     return [row.name or row.run_id[:SHORT_ID] for row in there if _live(row, caller, book)]
 

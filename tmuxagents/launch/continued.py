@@ -52,7 +52,7 @@ class Continued(NamedTuple):
     baseline: Mapping[str, Any] | None = None
 
     def moment(self, now: float) -> float:
-        """Return when the new run was created: after the one it continues, even if the clock was set back."""
+        """Return the new run's creation time: after the run it continues, even if the clock was set back."""
         return max(now, self.created_at + _TICK_S)
 
 

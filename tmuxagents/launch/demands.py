@@ -130,7 +130,7 @@ class Faults:
     def add_refusal(
         self, refusal: TmuxAgentsError, place: str = "", *, rename: Mapping[str, str] | None = None
     ) -> None:
-        """Add the faults of a refusal by a later step. `place` comes before their fields, some renamed."""
+        """Add the faults of a later step's refusal, with `place` before their fields, some renamed."""
         for fault in refusal.faults:
             field = (rename or {}).get(fault.field or "", fault.field)
             whole = ".".join(part for part in (place, field) if part) or None

@@ -85,7 +85,7 @@ class LauncherEnds:
         self._rest = memoryview(b"")
         for name in (ORDERS, ANSWER):
             os.mkfifo(f"{run_dir}/{name}", 0o600)
-        # On Linux, opening for reading and writing never blocks, and keeps the FIFO alive with us.
+        # On Linux, O_RDWR never blocks here, and keeps the FIFO alive as long as we live.
         self._orders = os.open(f"{run_dir}/{ORDERS}", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self._answer = os.open(f"{run_dir}/{ANSWER}", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self._open: tuple[int, ...] = (self._orders, self._answer)

@@ -60,12 +60,12 @@ class Destination(NamedTuple):
     """Where `--on` puts a run: HOST, slurm, slurm:PARTITION, slurm@HOST or slurm@HOST:PARTITION."""
 
     host: str | None  # None: the Slurm of this machine
-    is_slurm: bool = False  # asked for by its name
+    is_slurm: bool = False  # Slurm was named
     partition: str | None = None
 
 
 def parse_on(on: str) -> Destination:
-    """Return where `--on` puts a run; whether there is such a host is not checked."""
+    """Parse `--on`. It is not checked whether there is such a host."""
     place, _, partition = on.partition(":")
     if place == records.SLURM:
         return Destination(None, is_slurm=True, partition=partition or None)
@@ -197,7 +197,7 @@ def plan_run(  # noqa: PLR0913  (all that decides something of a run)
 
 
 def set_up_of(request: LaunchRequest, preset: Preset | None) -> SetUp:
-    """Return how the child of a run is set up: as its session was, by its preset, or plainly."""
+    """Return the set-up of a run's child: that of its session, else of its preset, else a plain one."""
     if request.continues is not None and request.continues.set_up is not None:
         return request.continues.set_up
     return fields.set_up(preset) if preset else NO_PRESET
@@ -210,7 +210,7 @@ def prompt_files(preset: Preset | None) -> dict[str, bytes]:
 
 
 def prompt_bytes(task: str) -> bytes:
-    """Return the bytes that the child reads: the task, to the byte."""
+    """Return a prompt as the bytes that the child reads."""
     return task.encode("utf-8")
 
 

@@ -230,8 +230,8 @@ def prepare(
 ) -> list[Prepared]:
     """Plan all runs of a call, or refuse the whole call with all its faults.
 
-    `listed`: the requests come from a list, even if of one, so each fault names the place in it. `after`: for
-    each request, the earlier ones of the list that it waits for.
+    `listed`: the requests come from a list, so each fault names the place in it. `after`: for each request,
+    the earlier ones of the list that it waits for.
     """
     launcher.check_surroundings()
     batch, faults, prepared = Batch(launcher), Faults(), []

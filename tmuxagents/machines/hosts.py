@@ -72,7 +72,7 @@ def read_hosts(environment: Mapping[str, str]) -> dict[str, Host]:
 
 
 def find_host(name: str, environment: Mapping[str, str]) -> Host:
-    """Return a host by its name, or refuse the name with similar ones."""
+    """Return a host by its name, or refuse the name and suggest similar ones."""
     known = read_hosts(environment)
     if name in known:
         return known[name]

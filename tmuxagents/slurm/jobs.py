@@ -86,7 +86,7 @@ class Job(NamedTuple):
     def called_off(self) -> Cause | None:
         """Return why Slurm is ending it right now; None if it is not.
 
-        While its processes still live, its state is only COMPLETING; the rest of the record has the reason.
+        While processes of the job still live, its state is only COMPLETING; other fields have the reason.
         """
         if self.preempted:
             return PREEMPTED

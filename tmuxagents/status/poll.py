@@ -136,7 +136,7 @@ def follow(
 
 
 def ended(snapshot: Snapshot) -> list[bool]:
-    """Say of each shown run whether a wait for it is over: it has ended, or settled while attended."""
+    """Return for each shown run whether a wait for it is over: it has ended, or settled while attended."""
     rows = [snapshot.registry_rows[row.run["runId"]] for row in snapshot.rows]
     return [row.status in records.ENDED or (row.attended and row.settled) for row in rows]
 
