@@ -1,4 +1,4 @@
-"""What doctor says of what it found: which versions suffice, how much room, which texts hold a key. Pure."""
+"""Doctor's judgements: which versions suffice, how much room is enough, which texts hold a key. Pure."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ MEGABYTE = 1024 * 1024
 _LITTLE_SPACE = 100 * MEGABYTE
 _KEY_NAMES = frozenset(("apikey", "api-key", "x-api-key", "authorization"))
 _NAMED = "|".join(sorted(_KEY_NAMES))
-_KEY = re.compile(rf"(?i)[\"']?\b(?:{_NAMED})[\"']?\s*:\s*[\"']?([^\s\"',}}]+)")  # where it cannot be parsed
-_REFERENCE = re.compile(r"!|.*\$\{?[A-Za-z_]", re.DOTALL)  # pi's: a command that says it, a variable
+_KEY = re.compile(rf"(?i)[\"']?\b(?:{_NAMED})[\"']?\s*:\s*[\"']?([^\s\"',}}]+)")  # for broken JSON
+_REFERENCE = re.compile(r"!|.*\$\{?[A-Za-z_]", re.DOTALL)  # pi's: a command that prints the key, a variable
 _VERSION = re.compile(r"(\d{1,6})\.(\d{1,6})(?:\.\d{1,6})?")
 _SHOWN = 3
 # What pi needs: the least version, what needs it, how to get it. fd has --no-require-git since 8.7.
@@ -103,7 +103,7 @@ def header_holds_key(text: bytes) -> bool:
 
 
 def extension(loaded: str, own: str, *, there: bool) -> Check:
-    """Report which extension pi loads: ours, that of another tmuxagents, or a missing one."""
+    """Report which extension pi loads: ours, one of another tmuxagents, or a missing one."""
     hint = "tmuxagents integrate pi"
     if loaded == own:
         return Check("pi", "loads the extension of this tmuxagents")

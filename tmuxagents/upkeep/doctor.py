@@ -1,6 +1,6 @@
 """Doctor: examine the machine, the agent, a person's files and the runs, all at once; repair nothing. Joins.
 
-The checks of runs and hosts are here, the others in upkeep/probes.
+This module has the checks of runs and hosts; upkeep/probes has the others.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def examine(case: Case) -> Examined:
 
 
 def _guarded(name: str, look: Look, case: Case) -> list[Check]:
-    """Return what a look finds; a refusal becomes a check."""
+    """Return the checks of a look; an error becomes a check of its own."""
     try:
         found = look(case)
         return [found] if isinstance(found, Check) else list(found)
@@ -127,7 +127,7 @@ def registry_file(case: Case) -> Check:
 
 
 def watcher(case: Case) -> Check:
-    """Check whether the watcher runs, where it has something to do."""
+    """Check whether the watcher runs, if it has something to do."""
     there = watcher_lock.holder(case.caller.home)
     if there is not None:
         return Check("watcher", f"running, pid {there[0]}")
@@ -159,7 +159,7 @@ def _open_runs(case: Case) -> list[RunView]:
 
 
 def known_hosts(case: Case) -> Iterator[Check]:
-    """Check what is recorded of other machines; no network is asked."""
+    """Check the recorded facts about other machines, without the network."""
     for host in hosts.read_hosts(case.environment).values():
         last, since = link.heard(case.caller.home, host.name)
         try:
@@ -198,7 +198,7 @@ def processes(case: Case) -> Check:
 
 
 # In the order in which they are shown. Each is bounded; none waits for another. Those marked `True` use the
-# state home: if that is not ours alone, they are left out, and `state` says why.
+# state directory. If that is not ours alone, they are left out, and `state` reports why.
 LOOKS: tuple[tuple[str, Look, bool], ...] = (
     ("tmux", probes.tmux_program, False),
     ("server", probes.server, False),

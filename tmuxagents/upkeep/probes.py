@@ -1,6 +1,6 @@
-"""What doctor examines of the machine, of the agent, and of a person's own files.
+"""Doctor's probes of the machine, of the agent, and of a person's own files.
 
-Locks and SQLite are tried out in a temporary folder.
+They try out locks and SQLite in a temporary folder.
 
 Joins.
 """
@@ -58,7 +58,7 @@ def tmux_program(case: Case) -> Check:
 
 
 def server(case: Case) -> Iterator[Check]:
-    """Check the tmux server that a run would use, and ask it its identity."""
+    """Check the tmux server that a run would use, and request its identity."""
     chosen, socket = case.place, case.place.socket
     if chosen.warning:
         yield warning("server", chosen.warning, "unset TMUX")
@@ -92,7 +92,7 @@ def access(case: Case) -> Check:
 
 
 def state(case: Case) -> Check:
-    """Check who can read the state home, and try out locks and the registry's journal in it."""
+    """Check who can read the state directory, and try out locks and the registry's journal in it."""
     home = case.caller.home
     with try_out(existing(home)) as folder:
         check_locks(folder)
@@ -171,7 +171,7 @@ def has_wal(folder: str) -> bool:
 
 
 def room(folder: str) -> tuple[int, int | None]:
-    """Return how many bytes and files are free for us; None files: no limit."""
+    """Return how many bytes and files are free for us; None for the files means no limit."""
     disk = os.statvfs(folder)
     return disk.f_bavail * disk.f_frsize, disk.f_favail if disk.f_files else None
 
@@ -214,7 +214,7 @@ def agent(case: Case) -> Iterator[Check]:
     if known.ids:
         providers = {one.partition("/")[0] for one in known.ids}
         yield Check("models", f"{len(known.ids)} of {checks.some(sorted(providers))}")
-    elif known.ids is not None:  # else one of the warnings says so
+    elif known.ids is not None:  # otherwise a warning reports that
         yield broken("models", "No provider has credentials: there are no models", _LOG_IN)
     if known.ids and case.settings.default_model is not None:
         try:
@@ -225,7 +225,7 @@ def agent(case: Case) -> Iterator[Check]:
 
 
 def others(case: Case) -> Iterator[Check]:
-    """Name the other agents that are installed; one is a warning only if its version is too old."""
+    """Report the other agents that are installed; only what is odd about one is a warning."""
     for name in installed.names(case.settings):
         if name == case.settings.default_agent:
             continue
@@ -246,7 +246,7 @@ def _version(check: str, name: str, known: Known) -> Iterator[Check]:
 
 
 def node(case: Case) -> list[Check]:
-    """Check node, if the agent is a script for it that takes it from PATH."""
+    """Check node, if the agent is a script that takes node from PATH."""
     try:
         program = installed.command(case.settings.default_agent, case.environment, case.settings)[0]
         with open(program, "rb") as file:
@@ -331,7 +331,7 @@ def _holds_keys(path: str) -> bool:
 
 
 def settings(case: Case) -> Iterator[Check]:
-    """Say which settings are in force, and what had to be ignored."""
+    """Report which settings are in force, and what had to be ignored."""
     for words in case.settings.warnings:
         yield warning("settings", words, "correct the file")
     yield checks.settings(rules.rows(case.settings))

@@ -1,7 +1,7 @@
-"""Prune: named runs at once, or runs older than keepRuns, with all that they left behind.
+"""Prune: remove named runs, or runs older than keepRuns, with everything that they left behind.
 
-It touches no active run and none that is not concluded. A run disappears whole, under its lock: a reader
-finds either all of it or no such run.
+It removes no active run, and a lost run only after it is concluded. A run disappears whole, under its lock: a
+reader finds either all of it or no such run.
 
 Joins.
 """
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from tmuxagents.upkeep.remains import Stock
 
 _BUSY_S = 0.2
-_OVER = (records.GONE, records.NEVER_CAME, records.MIRRORED)  # with a result
-_HELD_S = 1.0  # another process may hold it to see whether there is anything to conclude
+_OVER = (records.GONE, records.NEVER_CAME, records.MIRRORED)  # with a result, the run is over
+_HELD_S = 1.0  # another process may hold the lock while it looks for something to conclude
 
 
 @dataclass
@@ -51,7 +51,7 @@ class Pruned:
 
     @property
     def run_ids(self) -> set[str]:
-        """Return the runs among it."""
+        """Return the ids of the removed runs."""
         return {str(one.run_id) for one in self.removed if one.what == prune_rules.RUN}
 
     def document(self) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def prune_named(references: Iterable[str], caller: Caller, *, dry_run: bool = Fa
                 if not _is_over(run_dir):
                     _conclude(run_dir)
                 locks.callback(os.close, _hold(run_dir))
-            # One of them may have been continued since.
+            # One of the runs may have been continued meanwhile.
             _refuse_needed(run_dirs, remains.look(caller), caller)
         for run_dir in run_dirs:
             _remove(run_dir, stock, pruned)
@@ -100,7 +100,7 @@ def prune_all(caller: Caller, settings: Settings, *, dry_run: bool = False) -> P
 
 
 def prune_old(caller: Caller, settings: Settings, *, dry_run: bool = False) -> Pruned:
-    """Remove runs older than keepRuns. The windows of runs that stay also stay: see keepWindows."""
+    """Remove runs older than keepRuns. Other runs keep their windows: see keepWindows."""
     return _prune_old(caller, settings, Pruned(dry_run=dry_run), windows=False)
 
 
@@ -137,7 +137,7 @@ def _prune_old(caller: Caller, settings: Settings, pruned: Pruned, *, windows: b
 
 
 def _needed(stock: Stock, caller: Caller) -> dict[str, str]:
-    """Return each run that an unended run builds on, with the latter."""
+    """Return the runs that unended runs build on, each with one that needs it."""
     needed: dict[str, str] = {}
     for row in stock.rows.values():
         if row.concluded:
@@ -238,7 +238,7 @@ def _is_over(run_dir: str) -> bool:
 
 
 def _remove(run_dir: str, stock: Stock, pruned: Pruned) -> None:
-    """Remove a run. A part that cannot be removed is hidden, and the next prune tries again."""
+    """Remove a run. A part that cannot be removed stays hidden, and the next prune tries again."""
     row = stock.rows.get(os.path.basename(run_dir))
     result = directory.read_result(run_dir) or {}
     known_status = row.status if row is not None and row.status in records.ENDED else records.FAILED

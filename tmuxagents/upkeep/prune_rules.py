@@ -1,4 +1,4 @@
-"""Which runs may be removed: old ones that no other run needs; the words for it. Pure."""
+"""The rules of prune: old runs that no other run needs may be removed; and the words of its report. Pure."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ class Past(NamedTuple):
 
     @property
     def last_at(self) -> float:
-        """Return when it ended, or else when it was made."""
+        """Return when the run ended, or else when it was made."""
         return self.created_at if self.ended_at is None else self.ended_at
 
 
 def expired(
     runs: Iterable[Past], *, keep_s: float | None, now: float, needed: Container[str] = ()
 ) -> list[Past]:
-    """Return the runs that are older than they are kept, oldest first. `needed`: active runs build on these.
+    """Return the runs older than `keep_s` to remove, oldest first. `needed`: active runs build on these.
 
-    A session goes as a whole: its later runs build on the earlier ones.
+    A session is removed as a whole, since its later runs build on the earlier ones.
     """
     if keep_s is None:
         return []
@@ -100,7 +100,7 @@ def line(removed: Removed, now: float, *, dry_run: bool) -> str:
 
 
 def total(removed: Sequence[Removed], *, dry_run: bool) -> str:
-    """Return what all of it comes to."""
+    """Return the counts and the size of everything removed, as one line."""
     counts = {kind: sum(one.what == kind for one in removed) for kind in _KINDS}
     others = {kind: sum(one.what == kind and one.of_others for one in removed) for kind in _KINDS}
     words = [

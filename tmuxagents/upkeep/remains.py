@@ -1,7 +1,7 @@
-"""What runs leave behind besides their directories: windows, links, rows of the registry, strays, checkouts.
+"""The remains of runs besides their directories: windows, links, registry rows, stray files, checkouts.
 
-A checkout that another machine had made here goes once its work has come back. A run that is removed here and
-works on another machine is removed there, too.
+A checkout that another machine made here is removed once its work has come back. If a run that is removed
+here works on another machine, it is removed there, too.
 
 Joins.
 """
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 PATIENCE_S = 2.0
 OLD_S = 3600.0  # a stray file of this age belongs to no process: a launch takes seconds
 _ASIDE = (".new-", ".displaced-")
-# What a run has only until it is over.
+# Files that a run has only until it is over.
 _PASSING = (
     *(handover.ORDERS, handover.ANSWER),
     *(directory.LIVE_EVENTS, directory.LIVE_ORDERS, directory.LIVE_FILES),
@@ -46,7 +46,7 @@ _UNUSED = ("registry.db.broken", "registry.db.new")
 
 
 class Stock:
-    """All runs: what the registry knows of them, or else what their directories say."""
+    """All runs: their rows from the registry, or else from their directories."""
 
     __slots__ = ("nameless", "rows", "stale", "warnings")
 
@@ -140,7 +140,7 @@ def close_windows(rows: Iterable[Row], caller: Caller, pruned: Pruned) -> None:
 def remove_links(
     projects: Iterable[str | None], caller: Caller, pruned: Pruned, *, among: Collection[str] | None = None
 ) -> None:
-    """Remove projects' links to runs that are gone; `among`: only to these."""
+    """Remove projects' links to runs that are gone; `among`: only links to these."""
     gone = pruned.run_ids
     for folder in sorted({folder for folder in projects if folder}):
         for run_id in project.links(folder, caller.runs):
@@ -163,13 +163,13 @@ def remove_links(
 
 
 def remove_leftovers(stock: Stock, caller: Caller, pruned: Pruned, *, keep_s: float | None) -> None:
-    """Remove what killed launches, wrappers and prunes left behind, and old logs."""
+    """Remove the files that killed launches, wrappers and prunes left behind, and old logs."""
     for path in _leftovers(stock, caller, pruned, keep_s=keep_s):
         remove_leftover(path, pruned)
 
 
 def remove_leftover(path: str, pruned: Pruned) -> None:
-    """Remove what has no owner any more, and record that; a failure is a warning."""
+    """Remove a path that nothing uses any more, and record that; a failure becomes a warning."""
     size = removal.size(path)
     try:
         if not pruned.dry_run:
@@ -213,20 +213,20 @@ def _is_older(path: str, moment: float) -> bool:
 
 # --- checkouts and runs of other machines -----------------------------------------------------------------
 
-_GROWING = ("/objects", "/objects/pack", "/refs/sent")  # of a repository, while something is sent
+_GROWING = ("/objects", "/objects/pack", "/refs/sent")  # parts of a repository that change during a transfer
 
 
 def remove_checkouts(
     stock: Stock, caller: Caller, pruned: Pruned, *, among: Collection[str] | None = None
 ) -> None:
-    """Remove checkouts in which no run works any more; `among`: only of these runs, and young ones, too."""
+    """Remove checkouts in which no run works any more; `among`: only those of these runs, even young ones."""
     gone = pruned.run_ids
     used = [row.cwd for row in stock.rows.values() if row.cwd and row.run_id not in gone]
     for origin, run_id in list_checkouts(caller.home, os.environ):
         path = origin.checkout(run_id)
         if any(f"{cwd}/".startswith(f"{path}/") for cwd in used):
             continue
-        # A young one may be that of a run which is about to begin.
+        # A young checkout may belong to a run that is about to begin.
         if run_id not in among if among is not None else _age(path) < OLD_S:
             continue
         try:
@@ -246,14 +246,14 @@ def remove_checkouts(
 
 
 def remove_unfinished(caller: Caller, pruned: Pruned) -> None:
-    """Remove repositories in which nothing has been received for long."""
+    """Remove unfinished repositories that have received nothing for long."""
     for path in list_unfinished(caller.home):
         if min(_age(f"{path}{part}") for part in ("", *_GROWING)) >= OLD_S:
             remove_leftover(path, pruned)
 
 
 def _age(path: str) -> float:
-    """Return how long ago a folder has changed; one that is not there has not changed for ever."""
+    """Return how long ago a folder has changed; infinity if it does not exist."""
     try:
         return time.time() - os.lstat(path).st_mtime
     except OSError:
@@ -261,7 +261,7 @@ def _age(path: str) -> float:
 
 
 def prune_elsewhere(runs: Iterable[RunView], pruned: Pruned) -> None:
-    """Let their machines remove these runs, with their checkouts; what stays there is a warning."""
+    """Have their machines remove these runs, with their checkouts. A failure becomes a warning."""
     for run in runs:
         if not run.is_far or pruned.dry_run:
             continue
