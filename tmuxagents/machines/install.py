@@ -99,7 +99,7 @@ def parse_agents(text: bytes) -> list[dict[str, Any]] | None:
 
 
 def uninstall(host: Host, environment: Mapping[str, str], *, force: bool) -> str:
-    """Remove a host's environment over there; return its folder. Refuse it while runs are active there."""
+    """Remove a host's environment there; return its folder. Active runs there prevent it, unless forced."""
     ours = _OURS.fullmatch(host.command[-1])
     if ours is None:
         message = f"{host.command[-1]} on {host.name} was not installed by hosts add, so it stays."
