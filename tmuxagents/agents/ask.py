@@ -106,7 +106,7 @@ class _Asked:
             self._look(self._enough)
 
     def give_up_in_time(self) -> None:
-        """Stop waiting after the limit; an ended process has said all, even if others hold its pipe."""
+        """Stop waiting after the limit; an ended process has printed all, even if others hold its pipe."""
         if self.done or time.monotonic() < self.deadline:
             return
         self.done = True

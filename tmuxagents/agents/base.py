@@ -68,7 +68,7 @@ class Agent:
         return None
 
     def agent_files(self) -> AgentFiles | None:
-        """Return what its own agent files mean; None if it has none, or uses ours."""
+        """Return the meaning of its own agent files; None if it has none, or uses ours."""
         return None
 
     def session(self, _text: str) -> ChildSession:
@@ -81,7 +81,7 @@ class Agent:
             """Return a reader for one child."""
 
         def capabilities(self) -> Capabilities:
-            """Return what it can do."""
+            """Return its capabilities."""
 
 
 def inside(path: str, run_dir: str) -> str:
@@ -136,7 +136,7 @@ class Reader:
         """Note that lines read at this (monotonic) time may have been printed a moment before."""
 
     def overheard(self, _line: bytes) -> Sequence[Event]:
-        """Return the further events of a line of its stderr, which is one event in any case."""
+        """Return more events for a line of its stderr; the line itself is always an event."""
         return ()
 
     def ended(self, _exit_code: int | None, _text: bytes | None = None) -> Sequence[Event]:
@@ -151,7 +151,7 @@ class Reader:
 class Talker(Reader):
     """Reads a child whose stdin stays open, and makes the lines for it."""
 
-    acknowledges = False  # it reports itself which messages the child has taken
+    acknowledges = False  # the talker itself reports which messages the child has taken
 
     if TYPE_CHECKING:
 
@@ -183,7 +183,7 @@ class Ask:
         self.kind = kind
         self.text = text
         self.options = options
-        self.key = id or f"\n{kind}\n{text}"  # tells it from other open questions
+        self.key = id or f"\n{kind}\n{text}"  # distinguishes it from other open questions
 
 
 class ChildSession:

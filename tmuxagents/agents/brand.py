@@ -50,7 +50,7 @@ class LineReader(Reader):
         return NOTHING
 
     def kind(self, raw: Mapping[str, Any]) -> str:
-        """Return the kind of a line, by which `take` reads it."""
+        """Return the kind of a line; `take` decides by it."""
         return raw_json.word(raw.get("type")) or ""
 
     def overheard(self, line: bytes) -> Sequence[Event]:

@@ -33,7 +33,7 @@ BY_EVENT, BY_EXIT = "event", "exit"  # what proves the end of a run
 
 
 class Capabilities(Record):
-    """What one agent can do."""
+    """The abilities of one agent."""
 
     __slots__ = (
         *("cost", "default_permission", "evidence", "limits", "lists_models", "oldest", "permissions"),
@@ -127,7 +127,7 @@ USUAL_FILES = AgentFiles(
 )
 
 
-# --- what it is asked about itself ---
+# --- the questions to it ---
 
 _RELEASE = r"(?<![\w.])v?(\d{1,6}(?:\.\d{1,6}){1,2}(?:[-+][0-9A-Za-z.+-]{1,40})?)(?!\w|\.\w)"
 LONGEST = 512  # of a version, and of the text before it

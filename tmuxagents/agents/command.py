@@ -45,7 +45,7 @@ class Acp(Agent):
     def __init__(self, name: str) -> None:
         self.name = name
         self.program, *self.program_arguments = LAUNCH.get(name, (name,))
-        # Gemini CLI loads no session in the minute in which that began, and has lost one after two loads.
+        # Gemini CLI loads no session in the minute of its start, and has lost one that was loaded twice.
         self.keeps_sessions = self.program != "gemini"
         self.how_to_install = f"as its own documentation says; agents.{name}.command names its command line"
 
@@ -96,7 +96,7 @@ class Command(Agent):
         return TextReader()
 
     def capabilities(self) -> Capabilities:
-        """Return what a command can do: take a prompt, answer, and exit."""
+        """Return the capabilities of a command: it takes a prompt, answers, and exits."""
         from tmuxagents.agents import capabilities as can  # noqa: PLC0415  (no wrapper needs them)
 
         return can.USUAL.changed(
@@ -111,7 +111,7 @@ class Command(Agent):
 
 KINDS = {"acp": Acp, "command": Command}
 
-# --- what a command prints ---
+# --- the output of a command ---
 
 MOST_LETTERS = 1024 * 1024  # of an answer: its beginning is kept
 _CUT = "\n[... cut: the answer is longer; stdout.log has all of it ...]"

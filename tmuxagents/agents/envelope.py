@@ -208,7 +208,7 @@ class EnvelopeReader(LineReader):
         return self.why
 
 
-# --- questions to the client, and its answers in their words ---
+# --- the questions of an agent, and our answers in its words ---
 
 ALLOW, DENY, PERMISSION = "allow", "deny", "permission"
 _CHOICES = ((ALLOW, "Allow"), (DENY, "Deny"))
@@ -243,7 +243,7 @@ def question(known: str, asked: dict[str, Any]) -> Ask:
 
 
 def about(tool: Any, given: Any) -> str:
-    """Return what a call is about, in a line."""
+    """Return one line about a call: its tool, and its most important arguments."""
     name, args = raw_json.word(tool) or "tool", raw_json.table(given)
     said = [raw_json.sentence(args.get(key)) for key in _SHOWN]
     said += [raw_json.sentence(one.get("question")) for one in _questions(args)]
@@ -252,7 +252,7 @@ def about(tool: Any, given: Any) -> str:
 
 
 def decision(asked: dict[str, Any], answer: str, by: str, *, by_index: bool = False) -> dict[str, Any]:
-    """Return an answer in their words. Any text but `allow` and `deny` denies a call, or answers a question.
+    """Return `allow`, `deny` or a text in the agent's words; a text denies a call or answers a question.
 
     `by_index`: the agent knows its questions by their positions, not by their words.
     """
@@ -280,7 +280,7 @@ class EnvelopeTalker(Talker, EnvelopeReader):
     """Reads a child whose stdin stays open, and answers its questions."""
 
     def __init__(self, *known: Any) -> None:
-        super().__init__(*known)  # what the brand's reader has to know
+        super().__init__(*known)  # the arguments of the brand's reader
         self._asked: dict[str, tuple[Ask, dict[str, Any]]] = {}  # request id -> its question, and the request
 
     @property

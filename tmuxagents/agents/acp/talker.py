@@ -55,7 +55,7 @@ class AcpTalker(Talker, Updates):
         baseline = plan.baseline or {}
         self._cost = float(raw_json.amount(baseline.get("cost")))
 
-    # --- what we say ---
+    # --- our requests ---
 
     @property
     def asks(self) -> Sequence[Ask]:
@@ -185,7 +185,7 @@ class AcpTalker(Talker, Updates):
         self.error_message = f"{self._name} {why}" if why[:1].islower() else f"{self._name}: {why}"
         return Reading(self.finish("config"))
 
-    # --- what it says ---
+    # --- the lines of the agent ---
 
     def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:
         """Read one line. An unknown request is refused; a notification needs no answer."""

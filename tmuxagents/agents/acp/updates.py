@@ -33,7 +33,7 @@ class Updates(LineReader):
         super().__init__()
         self.quirks = quirks.KEEPS_TO_IT
         self.session: str | None = None
-        self.is_prompted = False  # what comes before the first prompt is no answer to it
+        self.is_prompted = False  # no text before the first prompt is an answer to it
         self.is_replaying = False  # it repeats messages from before this run
         self.is_cancelling = False
         self.is_broken = False  # the agent has reported that its turn failed
@@ -45,7 +45,7 @@ class Updates(LineReader):
         self._calls: dict[str, dict[str, Any]] = {}  # call -> all that was reported of it so far
         self._over: dict[str, bool] = {}  # calls that have ended, or were denied
         self._cost = 0.0  # reported and counted so far
-        self._counted: dict[str, int] = {}  # figures that were counted, where an agent sums them up
+        self._counted: dict[str, int] = {}  # the figures counted so far, for an agent that sums them up
         self.cost: float | None = None
 
     def kind(self, raw: Any) -> str:

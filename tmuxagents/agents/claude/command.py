@@ -137,7 +137,7 @@ class Claude(Agent):
         return [*line, f"--allowed-tools=Read(/{prompt})", "--", f'{_TASK}"{prompt}"']
 
     def agent_files(self) -> words.AgentFiles:
-        """Return what its own agent files mean."""
+        """Return the meaning of its own agent files."""
         return words.USUAL_FILES.changed(
             agent=self.name,
             title="Claude Code",
@@ -150,7 +150,7 @@ class Claude(Agent):
         )
 
     def capabilities(self) -> words.Capabilities:
-        """Return what it can do."""
+        """Return its capabilities."""
         return words.USUAL.changed(
             seats=(words.DUPLEX, words.LIVE),
             permissions=words.PERMISSIONS,

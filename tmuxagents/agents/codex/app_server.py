@@ -56,7 +56,7 @@ class AppServer(Talker, ThreadReader):
         self._held: list[InboxMessage] = []  # messages that cannot be sent yet
         self._refused: set[int] = set()  # messages that the current turn did not take
 
-    # --- what is said ---
+    # --- our requests ---
 
     @property
     def asks(self) -> list[Ask]:
@@ -126,7 +126,7 @@ class AppServer(Talker, ThreadReader):
                 reply += self._to_turn(_STEERS, {"expectedTurnId": self.turn, "input": _input(answer)})
         return Reading(reply=reply)
 
-    # --- what is read ---
+    # --- the lines of the server ---
 
     def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:
         """Read one line: the answer to one of our requests, or a report of the session."""

@@ -132,7 +132,7 @@ class CodexBridge:
                 poll.register(screen, select.POLLIN)
         return _SIGNALLED + self._signal
 
-    # --- what the app server says ---
+    # --- the lines of the app server ---
 
     def _hear(self, message: bytes) -> None:
         """Take one line, reply if that is our part, and pass the line on."""
@@ -163,7 +163,7 @@ class CodexBridge:
         while line:
             line = line[os.write(self._told, line) :]
 
-    # --- what the wrapper orders ---
+    # --- the orders of the wrapper ---
 
     def _obey(self) -> bool:
         """Carry out the orders; say whether it is time to leave."""

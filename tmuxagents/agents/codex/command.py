@@ -83,7 +83,7 @@ class Codex(Agent):
         return app_server.LIVE
 
     def agent_files(self) -> AgentFiles:
-        """Return what its own agent files mean."""
+        """Return the meaning of its own agent files."""
         from tmuxagents.agents.capabilities import TOML, USUAL_FILES  # noqa: PLC0415  (only presets ask)
 
         return USUAL_FILES.changed(
@@ -97,7 +97,7 @@ class Codex(Agent):
         )
 
     def capabilities(self) -> Capabilities:
-        """Return what it can do."""
+        """Return its capabilities."""
         from tmuxagents.agents import capabilities as can  # noqa: PLC0415  (no wrapper asks)
 
         return can.USUAL.changed(
@@ -181,7 +181,7 @@ def _quoted(path: str) -> str:
     return '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-# --- what `codex exec` prints ---
+# --- the output of `codex exec` ---
 
 _KEYS = (
     *("input_tokens", "cached_input_tokens", "cache_write_input_tokens"),

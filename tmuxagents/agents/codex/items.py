@@ -109,7 +109,7 @@ class ItemReader(LineReader):
         return told
 
     def retry(self, message: str, why: str | None = None) -> Event:
-        """Report that the model is asked again: `Reconnecting... 1/5 (why)`."""
+        """Report that Codex asks the model again: `Reconnecting... 1/5 (why)`."""
         count, _, rest = message.removeprefix(_RETRIES).partition(" ")
         attempt, _, most = count.partition("/")
         is_counted = message.startswith(_RETRIES) and attempt.isdecimal() and most.isdecimal()
@@ -129,7 +129,7 @@ class ItemReader(LineReader):
 
 
 def is_retry(message: str) -> bool:
-    """Say whether an error only reports that the model is asked again."""
+    """Say whether an error only reports that Codex asks the model again."""
     return message.startswith(_RETRIES)
 
 

@@ -168,7 +168,7 @@ _NO_SUCH_METHOD = -32601
 
 
 class Asked:
-    """One open question: what is shown of it, the item it is about, and the result for each option."""
+    """One open question: its text and options, the item that it is about, and the result for each option."""
 
     __slots__ = ("_id", "_results", "_text_result", "ask", "item")
 
@@ -194,7 +194,7 @@ class Asked:
         return jsonline.encode({"id": self._id, "result": result})
 
     def refuses(self, answer: str) -> bool:
-        """Say whether an answer refuses what was asked for."""
+        """Say whether an answer refuses a permission."""
         return self.ask.kind == _PERMISSION and answer not in (ALLOW, _SESSION)
 
     def is_text(self, answer: str) -> bool:

@@ -88,7 +88,7 @@ class Copilot(Agent):
         return CopilotReader(plan.child_session or session_uuid(plan), plan.baseline or {})
 
     def agent_files(self) -> AgentFiles:
-        """Return what its own agent files mean."""
+        """Return the meaning of its own agent files."""
         from tmuxagents.agents.capabilities import USUAL_FILES  # noqa: PLC0415  (only presets ask)
 
         return USUAL_FILES.changed(
@@ -104,7 +104,7 @@ class Copilot(Agent):
         )
 
     def capabilities(self) -> Capabilities:
-        """Return what it can do."""
+        """Return its capabilities."""
         from tmuxagents.agents import capabilities as can  # noqa: PLC0415  (no wrapper needs them)
 
         return can.USUAL.changed(

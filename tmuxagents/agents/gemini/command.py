@@ -63,7 +63,7 @@ class Gemini(Agent):
         return GeminiReader()
 
     def agent_files(self) -> AgentFiles:
-        """Return what its own agent files mean."""
+        """Return the meaning of its own agent files."""
         from tmuxagents.agents.capabilities import USUAL_FILES  # noqa: PLC0415  (only presets ask)
 
         return USUAL_FILES.changed(
@@ -77,7 +77,7 @@ class Gemini(Agent):
         )
 
     def capabilities(self) -> Capabilities:
-        """Return what it can do."""
+        """Return its capabilities."""
         from tmuxagents.agents.capabilities import USUAL  # noqa: PLC0415  (no wrapper needs them)
 
         return USUAL.changed(oldest="0.61.0", tested="0.61.0")
@@ -86,7 +86,7 @@ class Gemini(Agent):
 AGENT = Gemini()
 
 
-# --- what it prints ---
+# --- its output ---
 
 _LIMIT_CODE, _CONFIG_CODES = 53, (41, 42, 52)  # exit codes: login, input, settings
 _LIMITS = ("Maximum session turns", "Loop detected")

@@ -39,7 +39,7 @@ TOOLS = ("read", "bash", "edit", "write", "grep", "glob", "webfetch", "task", "t
 _ALL = "**"
 _READ, _OUTSIDE = "rea?", "external_director?"
 _SAFE = {"*.env": "deny", "*.env.*": "deny", "*.env.example": "allow"}
-_NOT_OUTSIDE = {"*": "deny", "*/opencode/tool-output/*": "allow"}  # there it keeps what a tool printed
+_NOT_OUTSIDE = {"*": "deny", "*/opencode/tool-output/*": "allow"}  # there opencode keeps the output of tools
 _UNASKED: dict[str, Any] = {_READ: _SAFE, _OUTSIDE: _NOT_OUTSIDE, "doom_loo?": "deny"}
 _CONTENT = "OPENCODE_CONFIG_CONTENT"
 _EDITS = ("edit", "write", "apply_patch")  # these share one permission
@@ -70,7 +70,7 @@ class Opencode(Agent):
         """Return the permission rules, and the variable that stops updates."""
         own = {"OPENCODE_DISABLE_AUTOUPDATE": "1"}
         if plan is None or (plan.driver == LIVE and plan.permission is None and not plan.tools):
-            return own  # a person is there to be asked
+            return own  # a person is there to answer
         return {**own, **permission(plan.permission or "edit", plan.tools or ())}
 
     def prompted(self, path: str, environment: Mapping[str, str]) -> dict[str, str]:
@@ -93,7 +93,7 @@ class Opencode(Agent):
         return OpencodeReader()
 
     def agent_files(self) -> AgentFiles:
-        """Return what its own agent files mean."""
+        """Return the meaning of its own agent files."""
         from tmuxagents.agents.capabilities import USUAL_FILES  # noqa: PLC0415  (only presets ask)
 
         return USUAL_FILES.changed(
@@ -110,7 +110,7 @@ class Opencode(Agent):
         )
 
     def capabilities(self) -> Capabilities:
-        """Return what it can do."""
+        """Return its capabilities."""
         from tmuxagents.agents import capabilities as can  # noqa: PLC0415  (no wrapper needs them)
 
         return can.USUAL.changed(
@@ -160,7 +160,7 @@ def _key(tool: str) -> str:
     return f"{tool[:-1]}?" if tool in TOOLS or tool in _READERS else tool
 
 
-# --- what it prints ---
+# --- its output ---
 
 _REFUSED = (
     "The user rejected permission to use this specific tool call",

@@ -1,6 +1,6 @@
 // Loaded into children of tmuxagents that an agent launched with a model of GitHub Copilot, and into no others.
 // Copilot counts a request as a person's if its last message has the role "user", as every task of a child has.
-// This says for each request what is true: an agent began it. Other providers' requests stay as they are.
+// This marks each of these requests as begun by an agent. Other providers' requests stay as they are.
 
 interface Context {
 	model?: { provider: string };

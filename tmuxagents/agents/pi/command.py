@@ -78,7 +78,7 @@ class Pi(Agent):
         return live.read_session(text)
 
     def capabilities(self) -> Capabilities:
-        """Return what pi can do."""
+        """Return pi's capabilities."""
         from tmuxagents.agents.pi import questions  # noqa: PLC0415  (as above)
 
         return questions.CAPABILITIES

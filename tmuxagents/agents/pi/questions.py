@@ -72,7 +72,7 @@ class PiQuestions(can.Questions):
         return found if found or not listed else None
 
     def own_model(self, settings: bytes, of_folder: bytes) -> str | None:
-        """Return the model that pi uses if none is named; None where its settings leave that open."""
+        """Return the model that pi uses if none is named; None if its settings leave that open."""
         own, theirs = _object(settings), _object(of_folder)
         if own.get("enabledModels") or any(key in theirs for key in _CHOOSING):
             return None

@@ -84,7 +84,7 @@ class QwenBridge(HookBridge):
                 self._submit(order["inboxId"], order["text"])
 
     def pass_on(self, name: str, said: bytes) -> None:
-        """Pass on what the second output does not have."""
+        """Pass on the hooks that report more than the second output."""
         is_idle = name == _IDLE and b'"idle_prompt"' in said and self.works and self._held is None
         if name == _BEGINS:
             if self._first is None:

@@ -90,7 +90,7 @@ class Qwen(Agent):
         return {"QWEN_CODE_SUPPRESS_YOLO_WARNING": "1"}
 
     def prompted(self, path: str, _environment: Mapping[str, str]) -> Mapping[str, str]:
-        """Return the variable of the file that replaces the sentence in its prompt that says who it is."""
+        """Return the variable that names the file: its text replaces the sentence about who Qwen Code is."""
         return {"QWEN_SYSTEM_IDENTITY_MD": path}
 
     def reader(self, plan: Plan, _run_dir: str) -> QwenReader:
@@ -112,7 +112,7 @@ class Qwen(Agent):
         return self.set_up(plan, asks_people=True)
 
     def agent_files(self) -> words.AgentFiles:
-        """Return what its own agent files mean."""
+        """Return the meaning of its own agent files."""
         return words.USUAL_FILES.changed(
             agent=self.name,
             title="Qwen Code",
@@ -125,7 +125,7 @@ class Qwen(Agent):
         )
 
     def capabilities(self) -> words.Capabilities:
-        """Return what it can do."""
+        """Return its capabilities."""
         return words.USUAL.changed(
             seats=(words.DUPLEX, words.LIVE),
             permissions=words.PERMISSIONS,

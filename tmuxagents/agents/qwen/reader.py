@@ -136,7 +136,7 @@ class QwenTalker(EnvelopeTalker, QwenReader):
         return self.answered(known, request, envelope.DENY, _LEVEL)
 
     def answered(self, known: str, request: dict[str, Any], answer: str, by: str) -> Reading:
-        """Return the answer to a question, and report what it denies."""
+        """Return the answer to a question, and report the call that it denies."""
         told = envelope.decision(request, answer, by, by_index=True)
         denied = []
         if told["behavior"] == envelope.DENY:
