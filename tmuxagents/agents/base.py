@@ -140,7 +140,7 @@ class Reader:
         return ()
 
     def ended(self, _exit_code: int | None, _text: bytes | None = None) -> Sequence[Event]:
-        """Return the events that its exit adds; exit code None: a signal killed it; text: of its `file`."""
+        """Return the events of its exit. Exit code None means a signal; the text is that of its `file`."""
         return []
 
     def used(self, _text: bytes) -> Sequence[Event]:

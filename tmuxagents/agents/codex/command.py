@@ -148,7 +148,7 @@ def _prompts(plan: Plan) -> tuple[list[str], list[str]]:
 
 
 def _text(paths: Sequence[str], run_dir: str) -> str | None:
-    """Return the texts of some files of the run. A child must not start without one of them."""
+    """Return the texts of files of the run. A child must not start if one of them cannot be read."""
     texts = []
     for path in paths:
         said = directory.read_bytes(inside(path, run_dir))
