@@ -1,1 +1,1 @@
-"""Layouts of tmux: files that describe a session, checked, opened and kept filled."""
+"""Layouts: files that describe a tmux session; these modules check, open and update them."""

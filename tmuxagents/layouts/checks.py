@@ -1,8 +1,8 @@
 """The checks of a layout file, one for each kind of value. Each records a fault with its line. Pure.
 
 A project's layout may contain nothing that runs a command: cloning a project is no consent. tmux 3.3a
-crashes, with all its sessions, if it does not understand an arrangement of panes. So every figure of one is
-checked.
+crashes, with all its sessions, if it does not understand an arrangement of panes. So every figure of an
+arrangement is checked.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class Pane:
     focus: bool
 
     def document(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the JSON form."""
         return {
             "show": self.show,
             "run": self.run,
@@ -63,7 +63,7 @@ class Window:
     options: Mapping[str, str]
 
     def document(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the JSON form."""
         return {
             "name": self.name,
             "layout": self.layout,
@@ -98,7 +98,7 @@ class Layout:
         return self.each_run or any(window.each_run for window in self.windows)
 
     def document(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the JSON form."""
         return {
             "name": self.name,
             "source": self.source,

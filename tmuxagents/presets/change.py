@@ -36,7 +36,7 @@ class Checked(NamedTuple):
     notes: Sequence[str] = ()
 
     def document(self) -> dict[str, Any]:
-        """Return it as JSON shows it."""
+        """Return the JSON form."""
         return {
             "path": self.path,
             "kind": self.kind,

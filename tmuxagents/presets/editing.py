@@ -1,4 +1,4 @@
-"""How a person makes or changes a preset: questions, templates, `KEY=VALUE`, and the text that results.
+"""The ways to make or change a preset by hand: questions, templates, `KEY=VALUE`; and the text that results.
 
 A text that is written here reads back word for word.
 

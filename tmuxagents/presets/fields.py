@@ -57,7 +57,7 @@ class Flaw(NamedTuple):
     field: str | None = None
 
     def words(self) -> str:
-        """Return it as a clause: `line 3, description: it is missing`."""
+        """Return the flaw as a clause: `line 3, description: it is missing`."""
         place = ", ".join(
             part for part in (f"line {self.line}" if self.line else "", self.field or "") if part
         )

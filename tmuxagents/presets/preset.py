@@ -67,7 +67,7 @@ class PresetFile:
         self.hash = hash
 
     def document(self) -> dict[str, str]:
-        """Return it for another machine."""
+        """Return the JSON form that goes to another machine."""
         told = {name: getattr(self, name) for name in SENT}
         return told if self.of is None else {**told, "of": self.of.agent}
 
@@ -179,7 +179,7 @@ class BadPreset(_FromFile):
         self.flaws = list(flaws)
 
     def warning(self) -> str:
-        """Return it as one line."""
+        """Return the flaws as one line."""
         flaws = "; ".join(flaw.words() for flaw in self.flaws)
         return f"Failed to load {self.kind} from {self.path}: {flaws}"
 

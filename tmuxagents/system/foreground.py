@@ -1,4 +1,4 @@
-"""The person's terminal, lent to another program: a pager, one that writes beside us, or one in our place.
+"""The person's terminal, lent to another program: a pager, a program beside us, or one that replaces us.
 
 Touches: the person's terminal.
 """

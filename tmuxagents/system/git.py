@@ -60,7 +60,7 @@ _OWN = (b"local", b"worktree")
 
 
 class GitAnswer(NamedTuple):
-    """What git answered."""
+    """The answer to one call of git."""
 
     code: int
     out: bytes

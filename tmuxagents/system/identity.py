@@ -1,6 +1,6 @@
 """The identity of a process, and whether it lives: host, boot, pid namespace, pid, start time, from /proc.
 
-It is separate from system/process, which acts on processes, because every reader of runs imports this module.
+Every reader of runs imports this module, so it is separate from system/process, which acts on processes.
 
 Touches: /proc.
 """

@@ -1,4 +1,4 @@
-"""The project of a folder: the nearest folder from there upwards with `.git` or `.pi`, within bounds.
+"""The project of a folder: the nearest one, from the folder upwards, with `.git` or `.pi`, within bounds.
 
 A project is never the home directory itself (every user of pi has `~/.pi`), nor a shared folder such as /tmp.
 The search crosses no mount point.

@@ -1,4 +1,4 @@
-"""Removal of files for good, and of folders that a child could write into. No link out of them is followed.
+"""Permanent removal of files, and of folders that a child could write into. It follows no link out of them.
 
 Touches: the disk.
 """

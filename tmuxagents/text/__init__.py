@@ -1,1 +1,1 @@
-"""Bytes and words: JSON lines, safe text, YAML, paths. It knows nothing of runs."""
+"""Bytes and words: JSON lines, safe text, YAML, paths. These modules know nothing of runs."""

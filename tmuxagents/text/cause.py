@@ -1,4 +1,4 @@
-"""Why something failed, in one sentence: the message in a provider's JSON error. Pure."""
+"""The reason for a failure in one sentence: the message in a provider's JSON error. Pure."""
 
 from __future__ import annotations
 

@@ -23,11 +23,11 @@ class Check(NamedTuple):
     hint: str | None = None
 
     def document(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the JSON form."""
         return {"name": self.name, "state": self.state, "message": self.message, "hint": self.hint}
 
     def line(self) -> str:
-        """Return it as a line."""
+        """Return the check as a line."""
         words = f"{self.name}: {self.message.rstrip('.')}." + (f" Fix: {self.hint}" if self.hint else "")
         return f"{self.state:<{_WIDTH}}  {safe.line(words)}"
 

@@ -1,7 +1,7 @@
 """Encode a JSON document as one strict line that is safe to print, whatever a child puts into it; decode one.
 
-The files of a run, including its events, use it. It uses the C parts of the standard library's json directly:
-importing the package around them would delay each wrapper and each `poll`.
+The JSON files of a run, including its events, are written with this module. It uses the C parts of the
+standard library's json directly: importing the package around them would delay each wrapper and each `poll`.
 
 Pure.
 """

@@ -1,6 +1,6 @@
 """Paths and shell commands as text: shortened for people, and whether one path is inside another. Pure.
 
-Nothing is read from the disk: the caller resolves paths if need be.
+This module reads nothing from the disk: the caller resolves paths if need be.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The rules of prune: old runs that no other run needs may be removed; and the words of its report. Pure."""
+"""The rules of prune, which removes old runs that no other run needs, and the words of its report. Pure."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Removed:
     of_others: bool = False  # its run belongs to another parent session, or to none
 
     def document(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the JSON form."""
         at = None if self.ended_at is None else round(self.ended_at, 3)
         what = {"what": self.what, "runId": self.run_id, "path": self.path}
         return {**what, "bytes": self.size, "status": self.status, "endedAt": at}
