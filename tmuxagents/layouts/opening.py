@@ -256,7 +256,7 @@ class Keeper:
         window, there = self._tiles.panes()
         if window is None:
             is_zoomed = self._tiles.wants_panes()
-            self._tries += is_zoomed  # a person may zoom a pane for any time
+            self._tries += is_zoomed  # no try is used up while a pane is zoomed
             return not is_zoomed
         for run_id, pane in there.items():
             if run_id not in live:

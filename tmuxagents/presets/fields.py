@@ -235,7 +235,7 @@ _FLAG_FIELDS = (
 
 
 def faults(preset: Preset, *, has_model: bool) -> Iterator[Fault]:
-    """Yield the reasons against launching a profile. `has_model`: the call may name a model that it lacks."""
+    """Yield the reasons against a launch. `has_model`: the call may name the model that a profile lacks."""
     if preset.kind != PROFILE:
         return
     fields = preset.fields

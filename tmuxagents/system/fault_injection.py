@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 VARIABLE = "TMUXAGENTS_FAULT"
 LOG = "TMUXAGENTS_FAULT_LOG"  # a file that gets a line for each fault, so that a test sees it
 KILL = "KILL"  # instead of an error: the process dies there, as by kill -9
-CLOCK = "clock"  # clock:N:SECONDS sets the clock off at the N-th look, right at the next N-th, and so on
+CLOCK = "clock"  # clock:N:SECONDS shifts the clock at the N-th look, back at the next N-th, and so on
 _FILES = (
     *("open", "read", "write", "pwrite", "close", "rename", "replace", "link", "unlink", "symlink", "mkdir"),
     *("rmdir", "mkfifo", "stat", "fstat", "listdir", "scandir", "readlink", "ftruncate", "posix_fallocate"),
