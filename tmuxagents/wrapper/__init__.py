@@ -1,6 +1,6 @@
-"""The process inside the window: it starts the child, tells what it does, ends it, and writes its result.
+"""The process in the window, which starts the child, records what it does, ends it, and writes the result.
 
-`main` is in wrapper/run; `_wrap.py` starts it with as small an interpreter as there is.
+`main` is in wrapper/run. `_wrap.py` starts it in the smallest possible interpreter.
 
 Joins.
 """

@@ -1,6 +1,6 @@
-"""How a child is started (program, words, surroundings) and ended (TERM to its group, to all, KILL). Joins.
+"""Start a child (program, arguments, environment) and end it (TERM to its group, TERM to all, KILL). Joins.
 
-What it left is ended after it. An ending is decided once and not taken back.
+Its leftovers are ended after the child. An ending is decided once and not taken back.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Start:
-    """What the child of one run is started with; `limits` are those that we were started with ourselves."""
+    """All that the child of one run is started with; `limits` are those that the wrapper was started with."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Start:
         limits: Mapping[str, list[int]],
     ) -> None:
         handed = claim.handed
-        self.tried = False  # until then there is no child, whatever happens to us
+        self.tried = False  # while False, no child exists, whatever fails
         self._claim = claim
         self._environment = own
         self._settings = in_force
@@ -49,7 +49,7 @@ class Start:
         self._limits = handed.limits if handed and not handed.queued else limits
 
     def start(self, agent: Agent, live: Live | None, talk: Talk | None) -> tuple[int, tuple[int, int]] | None:
-        """Start the child; return its pid and our ends of its stdout and stderr, None if it cannot be."""
+        """Start the child; return its pid and our ends of its stdout and stderr, None if it cannot start."""
         plan, prompt = self._claim.plan, self._claim.prompt
         program = self._program(agent)
         surroundings = self._surroundings(agent, live)
@@ -108,14 +108,14 @@ class Start:
         )
 
     def _program(self, agent: Agent) -> list[str]:
-        if self._claim.plan.agent_command:  # what was found, and asked, when it was launched
+        if self._claim.plan.agent_command:  # the program that was found and tried at the launch
             return list(self._claim.plan.agent_command)
         named = self._environment.get(agent.program_variable)
         own = [named or agent.program, *agent.program_arguments]
         return own if named else self._settings.agent_commands.get(agent.name, own)
 
     def told(self, child: int) -> dict[str, Any]:
-        """Return the event of a started child, and record the child in the seal."""
+        """Return the fields of `run_started`, and record the child in the seal."""
         tmux = self._claim.wrapper["tmux"]
         started = process.start_time(child, zombie=True)
         writing.seal_child(self._claim.run_dir, self._claim.wrapper, child, started)
@@ -131,12 +131,12 @@ class Start:
 
 KILL_AFTER_S = 5.0
 GIVE_UP_AFTER_S = 9.0  # a child that we may not signal, or that the kernel will not let go
-# Tools in sessions of their own get their TERM early enough to have had their time when the KILL comes.
+# Tools in sessions of their own get their TERM early, so that they have had TERM_S when the KILL comes.
 ASK_REST_AFTER_S = KILL_AFTER_S - leftovers.TERM_S
 
 
 class Ladder:
-    """The steps down for one child. `cause` is None while it ends only because it lingers."""
+    """The steps that end one child. `cause` is None while the child is ended only because it lingers."""
 
     __slots__ = ("_child", "_scope", "_steps", "begun", "cause", "hopeless", "killed")
 
@@ -183,7 +183,7 @@ class Ladder:
 
 
 def end_left(scope: LeftoverScope, recorder: Recorder, *, hard: bool) -> None:
-    """End what the child left, and record what lives on. If /proc cannot be read, the ending is unchanged."""
+    """End the child's leftovers; record those that live on. If /proc cannot be read, the ending stays."""
     try:
         left = leftovers.end(scope, hard=hard)
     except OSError as error:

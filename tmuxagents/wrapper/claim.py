@@ -1,7 +1,7 @@
-"""What a wrapper does first and last with its run: it claims it, and writes its result. Joins.
+"""A wrapper's first and last step: it claims its run, and writes the result. Joins.
 
-A wrapper that may not start the run leaves without a trace. The result is written last, under the lock,
-whole, and it is not left out because the disk is full.
+A wrapper that may not start the run exits without a trace. The result is written last, as a whole and under
+the lock. A full disk does not prevent it.
 """
 
 from __future__ import annotations
@@ -43,18 +43,19 @@ class Claim:
         self.plan = plan
         self.wrapper = wrapper
         self.prompt = prompt  # open for the child to read
-        self.handed = handed  # None: started by hand, with our own surroundings
+        self.handed = handed  # None: started by hand, in our own environment
 
     def replace_prompt(self, prompt: int) -> None:
-        """Give the child another open prompt than the one that was found."""
+        """Replace the open prompt by another one for the child."""
         os.close(self.prompt)
         self.prompt = prompt
 
 
 def claim(run_dir: str) -> Claim:
-    """Claim a run that may be ours, and hold its lock until we leave.
+    """Claim a run, and hold its lock until we exit.
 
-    Raise NotPossible where another has it or it has ended, Unusable where others could have laid it out.
+    Raises NotPossible if another process has the run or it has ended, and Unusable if another user could have
+    made its directory.
     """
     places.refuse_foreign_run(run_dir)
     try:
@@ -83,7 +84,7 @@ def claim(run_dir: str) -> Claim:
     if not writing.claim(run_dir, wrapper):
         raise _refusal("This run has a wrapper already; nothing was started.")
     if handed is not None and handed.queued:
-        with ignoring(OSError):  # who concludes the run tries it again
+        with ignoring(OSError):  # the process that concludes the run tries it again
             writing.remove(run_dir, directory.HANDED)
         from tmuxagents.slurm import jobs  # noqa: PLC0415  (few runs are jobs)
 
@@ -98,15 +99,15 @@ def _refusal(message: str) -> NotPossible:
 def _late(run_dir: str, message: str) -> NotPossible:
     """Return the refusal of a run whose launcher has given up; close its window if the run never began.
 
-    Only we know of a window that was opened too late, and it looks like a running one. This is the only call
-    of tmux that a wrapper makes: it has no run that could have to wait for the answer.
+    Only we know of a window that was opened too late, and it looks as if its run worked. This is the only
+    tmux call of a wrapper: without a run, nothing has to wait for the answer.
     """
     if directory.read_wrapper(run_dir) is None:
-        with ignoring(TmuxAgentsError, OSError, ValueError):  # then the window stays, and shows the refusal
+        with ignoring(TmuxAgentsError, OSError, ValueError):  # if not, the window stays, with the refusal
             from tmuxagents import tmux  # noqa: PLC0415  (only a wrapper without a run makes a call)
 
             inside = tmux.caller(os.environ)
-            # One that was started by hand has a shell as its parent, and a person's window.
+            # A wrapper that was started by hand has a shell as its parent, in a person's window.
             if inside is not None and inside.pane and os.getppid() == inside.server.pid:
                 run_id = os.path.basename(run_dir)
                 tmux.Tmux(inside.server.socket).windows.close_pane(inside.pane, run_id)
@@ -114,7 +115,7 @@ def _late(run_dir: str, message: str) -> NotPossible:
 
 
 def _tmux(handed: Handed | None) -> dict[str, Any]:
-    """Return where in tmux we are, from our own environment: the wrapper makes no tmux call."""
+    """Return our place in tmux, from our own environment and without a tmux call."""
     socket, pid, _session = [*os.environ.get("TMUX", "").rsplit(",", 2), "", ""][:3]
     server = int(pid) if pid.isascii() and pid.isdigit() and len(pid) < _LONGEST_PID else None
     return {
@@ -133,7 +134,7 @@ _RETRY_S = 0.5
 
 
 def write_unbegun(claim: Claim) -> None:
-    """Write the result of a run that is ours and cannot begin. Raises OSError."""
+    """Write the result of a run that is ours but cannot begin. Raises OSError."""
     never = endings.NOT_SPAWNED.verdict()
     now = time.time()
     result = documents.result(claim.plan, RunState(), never, ended_at=now, duration_s=0.0)
@@ -141,7 +142,7 @@ def write_unbegun(claim: Claim) -> None:
 
 
 class Result:
-    """The result that a run will have, and the room kept for it on the disk from now on."""
+    """The writer of a run's result, for which it reserves disk space from now on."""
 
     def __init__(self, claim: Claim, *, recorder: Recorder, signals: Signals) -> None:
         self._run_dir = run_dir = claim.run_dir
@@ -152,7 +153,7 @@ class Result:
         self._reserve = writing.reserve(run_dir)
 
     def write(self, verdict: Verdict, duration: float, *, lingered: bool) -> None:
-        """Write the result, and do not leave without it: a full disk has room again one day."""
+        """Write the result, however long that takes: a full disk will have room again."""
         ended_at = time.time()
         told = False
         while True:
@@ -178,10 +179,10 @@ class Result:
                 told = True
             time.sleep(_RETRY_S)
             if {signal.SIGTERM, signal.SIGINT, signal.SIGHUP} & self._signals.caught():
-                return  # asked to leave even without a result: its events say most
+                return  # we are asked to exit even without a result; the events hold most of it
 
     def _try(self, result: dict[str, Any]) -> OSError | None:
-        """Write it whole, with the disk that was kept for it, or at last without the answer in it."""
+        """Write the result whole, then in the reserved space if need be, at last with a shortened answer."""
         shorter = {
             **result,
             "output": safe.first_bytes(result["output"] or "", 256),
@@ -203,9 +204,9 @@ class Result:
         return failure
 
     def _keep_plan(self) -> None:
-        """Write the plan once more if the child wrote over it, and who we are.
+        """Write the plan and wrapper.json again if the child has changed them.
 
-        Without the one, nobody finds its result; by the other, it is ours.
+        Without the plan, no reader finds the result. Without wrapper.json, the result is not known as ours.
         """
         with ignoring(OSError):
             found, meta = directory.read_plan(self._run_dir), documents.meta(self._plan)

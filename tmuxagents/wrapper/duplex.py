@@ -1,7 +1,7 @@
 """The watch over a batch child whose stdin stays open: messages, replies and answers go in while it works.
 
-The child is done when it has settled and nothing that was said to it is left to do: then its stdin is closed,
-and it has the same grace to exit as any other. While a question of a child is open, its clocks pause.
+The child is done when it has settled and has handled every message. We then close its stdin and give it the
+usual grace to exit. While a child has an open question, its clocks pause.
 
 Joins.
 """
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 
 DENY = "deny"
-CLOCK = "the clock"  # what answers a question that gets no other answer
+CLOCK = "the clock"  # the source of the answer to a question that got no other
 
 
 class OpenQuestions:
-    """What is asked now. A question that nobody answers within `limit_s` is overdue.
+    """The open questions. A question without an answer within `limit_s` is overdue.
 
-    `elsewhere`: who else gives answers.
+    `elsewhere` names the source of answers that do not come from us.
     """
 
     def __init__(self, recorder: Recorder, guards: Guards, *, limit_s: float, elsewhere: str) -> None:
@@ -44,23 +44,23 @@ class OpenQuestions:
         self._guards = guards
         self._limit_s = limit_s
         self._elsewhere = elsewhere
-        self._open: dict[str, tuple[Ask, float]] = {}  # reported ones, and since when
+        self._open: dict[str, tuple[Ask, float]] = {}  # recorded questions, and since when they are open
 
     def __bool__(self) -> bool:
         return bool(self._open)
 
     def overdue_at(self) -> float:
-        """Return when the first of them is overdue; one that only its own screen can answer never is."""
+        """Return when the first question is overdue; one that only the agent's screen can answer never is."""
         return min((at + self._limit_s for ask, at in self._open.values() if ask.id), default=NEVER)
 
     def overdue(self, now: float) -> list[str]:
-        """Return the ids of those that are overdue, each once."""
+        """Return the ids of overdue questions, each id only once."""
         late = [ask for ask, at in self._open.values() if ask.id and now >= at + self._limit_s]
         self._open |= {ask.key: (ask, NEVER) for ask in late}
         return [ask.id for ask in late]
 
     def close(self, one: str, answer: str, by: str) -> Ask | None:
-        """Report our answer to a question, or to the oldest if none is named; None if it is closed by now."""
+        """Record our answer to a question, or to the oldest if `one` is empty; None if it is closed."""
         ask, _ = self._open.pop(one or next(iter(self._open), ""), (None, 0.0))
         if ask is not None:
             self._recorder.event(events.input_given(ask.kind, ask=ask.id, answer=answer, by=by))
@@ -69,7 +69,7 @@ class OpenQuestions:
     def note(
         self, asks: Iterable[Ask], now: float, given: MutableMapping[str, tuple[str, str]] | None = None
     ) -> None:
-        """Report what is asked anew, and what no longer is. `given`: answers, and who gave them."""
+        """Record new questions, and those that are no longer open. `given`: their answers and sources."""
         there = {ask.key: ask for ask in asks}
         for key in [key for key in self._open if key not in there]:
             ask, _ = self._open.pop(key)
@@ -86,11 +86,11 @@ class OpenQuestions:
             self._guards.go_on(now)
 
 
-LOOK_EVERY_S = 2.0  # into the inbox, should no signal have come
+LOOK_EVERY_S = 2.0  # how often we look into the inbox even without a signal
 
 
 class ChildInput:
-    """Our end of a child's stdin. Writing never blocks: what the pipe does not take now, waits."""
+    """Our end of a child's stdin. Writing never blocks: text that the pipe does not take now waits."""
 
     def __init__(self, handle: int) -> None:
         os.set_blocking(handle, False)
@@ -105,7 +105,7 @@ class ChildInput:
 
     @property
     def is_closed(self) -> bool:
-        """Say whether no more can be said."""
+        """Say whether nothing more can be written."""
         return self._handle is None or self._closes
 
     def write(self, text: bytes) -> None:
@@ -115,7 +115,7 @@ class ChildInput:
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits, as far as it is taken now."""
+        """Write the waiting text, as far as the pipe takes it now."""
         if self._handle is None:
             return
         try:
@@ -130,13 +130,13 @@ class ChildInput:
             self._handle = None
 
     def close(self) -> None:
-        """Say that nothing more will come, once all that waits is written."""
+        """Close the pipe, once all waiting text is written."""
         self._closes = True
         self.flush()
 
 
 class DuplexWatch(ChildWatch):
-    """Watches one child and talks to it. A question that nobody answers within `ask_limit_s` is denied."""
+    """Watches one child and talks to it. A question without an answer within `ask_limit_s` is denied."""
 
     def __init__(
         self, parts: WatchParts, talker: Talker, stdin: ChildInput, inbox: Inbox, *, ask_limit_s: float
@@ -146,7 +146,7 @@ class DuplexWatch(ChildWatch):
         self._talker = talker
         self._input = stdin
         self._inbox = inbox
-        self._unsaid: list[InboxMessage] = []  # what the child could not take yet
+        self._unsaid: list[InboxMessage] = []  # messages that the child could not take yet
         self._questions = OpenQuestions(
             self._recorder, self._guards, limit_s=ask_limit_s, elsewhere="the child"
         )
@@ -162,7 +162,7 @@ class DuplexWatch(ChildWatch):
         return min(super()._step_at(), self._looked_at + LOOK_EVERY_S, self._questions.overdue_at())
 
     def _note_settling(self, now: float) -> None:
-        """Take in what has just been read: a child with open questions or unread messages is not done."""
+        """Update the settling after reading: a child with open questions or unread messages is not done."""
         self._note_asks(now)
         is_done = self._reader.settled and self._talker.is_idle and not self._unsaid
         if not is_done:
@@ -174,7 +174,7 @@ class DuplexWatch(ChildWatch):
                 self._input.close()
 
     def _note_asks(self, now: float) -> None:
-        """Report new questions, and those that have gone without our answer."""
+        """Record new questions, and those that were closed without our answer."""
         self._questions.note(self._talker.asks, now)
         self._guarded_until = self._guards.deadline()
 
@@ -193,7 +193,7 @@ class DuplexWatch(ChildWatch):
         super()._decide(now)
 
     def _look(self, now: float) -> None:
-        """Pass on what came into the inbox, in its order."""
+        """Pass on new messages from the inbox, in their order."""
         self._looked_at = now
         if self._input.is_closed or self._ladder.begun:
             return
@@ -214,7 +214,7 @@ class DuplexWatch(ChildWatch):
                 self._settled_at = None
 
     def _answer(self, one: str, answer: str, by: str, now: float) -> None:
-        """Answer an open question; one that is closed by now needs no answer."""
+        """Answer a question, unless it is closed by now."""
         ask = self._questions.close(one, answer, by)
         if ask is None:
             return
@@ -226,7 +226,7 @@ class DuplexWatch(ChildWatch):
 
 
 class Talk:
-    """The talk with one child, from before it starts."""
+    """The conversation with one child, set up before the child starts."""
 
     def __init__(self, talker: Talker, claim: Claim, *, ask_limit_s: float) -> None:
         self.talker = talker
@@ -237,12 +237,12 @@ class Talk:
         self._stdin = -1
 
     def pipe(self) -> int:
-        """Return the child's end of its stdin."""
+        """Make the pipe of the child's stdin; return the child's end."""
         theirs, self._stdin = os.pipe2(os.O_CLOEXEC)
         return theirs
 
     def watch(self, parts: WatchParts) -> DuplexWatch:
-        """Return the watch over the child, which has its prompt from here on."""
+        """Send the prompt, and return the watch over the child."""
         stdin = ChildInput(self._stdin)
         stdin.write(self.talker.begin(self._prompt))
         return DuplexWatch(parts, self.talker, stdin, Inbox(self._run_dir), ask_limit_s=self._ask_limit_s)

@@ -1,9 +1,9 @@
-"""When a working child has to be ended: its timeout with idle extension, and tool calls that loop. Pure.
+"""The rules that end a working child: its timeout with idle extension, and tool calls that loop. Pure.
 
-The clocks pause while a child waits for a person, and for good once a person has taken it over.
+The clocks pause while a child waits for a person. They stop for good once a person has taken it over.
 
-How long a child may stay after it has settled is not decided here: `runs/endings.GRACE_S`, which
-`wrapper/watch` applies.
+The time that a settled child may stay is not decided here: it is `runs/endings.GRACE_S`, and `wrapper/watch`
+applies it.
 
 Times are monotonic seconds that the caller passes in; nothing here reads a clock.
 """
@@ -47,14 +47,15 @@ class Guards:
         self._stands_since: float | None = None
 
     def note_activity(self, now: float) -> None:
-        """Take note that the child works: a tool call's start, update or end, or text of its own."""
+        """Record that the child works: a tool call's start, update or end, or text of its own."""
         self._activity_at = now
 
     def note_call(self, event: Event) -> Cause | None:
-        """Take note of a tool call; return the cause to end the child when it is one too many of a kind."""
+        """Record a tool call; return the cause to end the child if the same call was repeated too often."""
         if self._loop_count == 0:
             return None
-        # Whole arguments, nested ones too: five different edits of one file are no loop. Keys have no order.
+        # All arguments count, nested ones too: five different edits of one file are no loop. The order of
+        # keys does not count.
         call = (event.fields.get("toolName"), event.fields.get("args"))
         self._repeats = self._repeats + 1 if _are_same(call, self._call) else 1
         self._call = call
@@ -83,15 +84,15 @@ class Guards:
                 self._activity_at += now - since
 
     def retire(self) -> None:
-        """Watch no more, for good: a person has the child."""
+        """Stop watching for good: a person has taken the child over."""
         self._started_at = NEVER
         self._loop_count = 0
 
     def check(self, now: float, hear: Callable[[float], None]) -> Cause | None:
         """Return the cause to end the child now, if there is one.
 
-        When its time is over, `hear` is called before that is decided: what the child does at this very
-        moment extends the time.
+        When the time is over, `hear` is called before the decision: activity at this very moment extends
+        the time.
         """
         if now >= self.deadline():
             hear(now)
@@ -99,11 +100,11 @@ class Guards:
 
 
 def _are_same(one: tuple[Any, Any], other: tuple[Any, Any] | None) -> bool:
-    """Say whether two calls are the same, to the letter: to Python, 1 and true are equal as well."""
+    """Say whether two calls are the same as text, since Python takes 1 and true as equal."""
     try:
         if one != other:
             return False
-    except RecursionError:  # they are nested that deeply
+    except RecursionError:  # they are nested too deeply for this comparison
         pass
     return _signature(one) == _signature(other)
 

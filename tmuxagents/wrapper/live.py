@@ -1,8 +1,8 @@
-"""A live child in its window: it gets the terminal, and a bridge tells of it and gives it messages. Joins.
+"""A live child in its window: it has the terminal, and a bridge carries its events and messages. Joins.
 
 The bridge is two FIFOs. They are made before the child, and their names are removed once the child has opened
-them, so that no other process finds them. We hold both ends of each: each has a reader and a writer while we
-live.
+them, so that no other process finds them. We hold both ends of each FIFO, so that each has a reader and a
+writer while we live.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _SHOW_LIMIT_S = 0.5
 
 
 class Live:
-    """What is different about a live run, from before its child starts until after it has ended.
+    """The wrapper's work that only a live run needs, from before the child's start until after its end.
 
     When the child settles in a person's hands, `slot` is given back and `ring` is called.
     """
@@ -69,7 +69,7 @@ class Live:
         self.variables = {FOLDER_VARIABLE: claim.run_dir}
 
     def borrow(self) -> bool:
-        """Let the child have the terminal; say whether there is one."""
+        """Lend the terminal to the child; say whether there is one."""
         return os.isatty(0) and os.isatty(1) and self._terminal.lend(_SHOW_LIMIT_S)
 
     def refusal(self) -> Verdict:
@@ -81,16 +81,16 @@ class Live:
         return self._agent.arguments(plan, run_dir)
 
     def bridged(self, command: list[str]) -> list[str]:
-        """Return the command line of what is started for the one of the agent."""
+        """Return the command line that is started: the agent's own, behind its bridge if it has one."""
         bridge = self._agent.bridge
         return command if bridge is None else [sys.executable, "-I", "-S", bridge, *command]
 
     def pipe(self) -> tuple[int, int]:
-        """Return where the child is heard, and a descriptor that is closed once it has started."""
+        """Return the descriptor of the child's events, and one to close once the child has started."""
         return self._bridge.events, os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
 
     def started(self, child: int) -> None:
-        """Send the keys of the terminal to the child from now on; it may have stopped for want of them."""
+        """Give the terminal's keys to the child, and continue it if it has stopped for lack of them."""
         self._terminal.give_to(child)
         process.send_group(child, signal.SIGCONT)
 
@@ -107,12 +107,12 @@ class Live:
         self._ring()
 
     def take_back(self) -> None:
-        """Have the terminal again."""
+        """Take the terminal back."""
         self._bridge.forget_names()
         self._terminal.take_back()
 
     def remove_files(self) -> None:
-        """Remove what a killed bridge has left, once the agent has ended, too."""
+        """Remove the files that a killed bridge has left, once the agent has ended, too."""
         with contextlib.suppress(OSError):
             removal.remove(self._files)
 
@@ -124,9 +124,9 @@ class Live:
         cause: Cause | None,
         lingered: bool,
     ) -> Verdict:
-        """Say how the run ended."""
+        """Return how the run ended."""
         if cause is None and not lingered and self._terminal.is_hung_up:
-            cause = endings.WINDOW_CLOSED  # its end was quicker than the word of it
+            cause = endings.WINDOW_CLOSED  # the child's end came before our own signal
         person = self._reader.typed or self._reader.has_left
         return endings.live_verdict(state, exit, cause=cause, lingered=lingered, person=person)
 
@@ -135,29 +135,29 @@ _TAKEN_WITHIN_S = 11.0  # a second more than the bridge waits
 
 
 class BridgeTalk:
-    """The orders to one bridge, and what of them has been taken."""
+    """The orders to one bridge, and which messages among them the child has taken."""
 
     def __init__(self, bridge: Bridge, inbox: Inbox, *, has_task: bool, ask_limit_s: float) -> None:
         self._bridge = bridge
         self._inbox = inbox
         self.has_task = has_task
-        self.ask_limit_s = ask_limit_s  # after it a question is denied, unless a person has the child
+        self.ask_limit_s = ask_limit_s  # then a question is denied, unless a person has the child
         self._is_begun = False
         self._answered: set[str] = set()  # questions
-        # number -> message, and until when its taking is waited for
+        # number -> message, and until when we wait for the child to take it
         self._ordered: dict[int, tuple[InboxMessage, float]] = {}
 
     @property
     def waiting(self) -> int | None:
-        """Return the descriptor to wait on until more can be said."""
+        """Return the descriptor to wait on until more orders can be given."""
         return self._bridge.waiting
 
     def go_on(self) -> None:
-        """Say what could not be said yet."""
+        """Give the orders that could not be given yet."""
         self._bridge.flush()
 
     def begin(self, now: float) -> None:
-        """Say the first words: the bridge is there."""
+        """Give the first orders, now that the bridge is there."""
         if self._is_begun:
             return
         self._is_begun = True
@@ -167,10 +167,10 @@ class BridgeTalk:
         self.look(now)
 
     def look(self, now: float) -> None:
-        """Pass on what came into the inbox."""
+        """Pass on new messages from the inbox."""
         if (
             not self._is_begun or self._bridge.waiting is not None
-        ):  # what it cannot take yet stays in the inbox
+        ):  # messages that it cannot take yet stay in the inbox
             return
         for message in self._inbox.fresh():
             if message.kind == INBOX_ANSWER:
@@ -187,7 +187,7 @@ class BridgeTalk:
             self._bridge.order({"order": "answer", "ask": ask, "answer": answer, "by": by})
 
     def taken(self, number: int) -> Event | None:
-        """Take note of what has been taken; return what there is to tell."""
+        """Record that the child has taken a message; return its event, None if we know of no such message."""
         message, _ = self._ordered.pop(number, (None, 0.0))
         return None if message is None else events.message_sent(number, message.kind, message.text)
 
@@ -204,7 +204,7 @@ _SIZE = 256 * 1024
 
 
 class Bridge:
-    """The wrapper's ends."""
+    """The wrapper's ends of the two FIFOs."""
 
     __slots__ = ("_orders", "_run_dir", "_waiting", "events")
 
@@ -218,7 +218,7 @@ class Bridge:
         path = f"{self._run_dir}/{name}"
         os.mkfifo(path, 0o600)
         handle = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-        with contextlib.suppress(OSError):  # an unprivileged user has so much of it and no more
+        with contextlib.suppress(OSError):  # an unprivileged user has a limit for all pipes together
             fcntl.fcntl(handle, fcntl.F_SETPIPE_SZ, _SIZE)
         return handle
 
@@ -228,18 +228,18 @@ class Bridge:
         return self._orders if self._waiting else None
 
     def order(self, order: Mapping[str, Any]) -> None:
-        """Give an order. It never blocks: what the FIFO does not take now, waits."""
+        """Give an order. This never blocks: what the FIFO does not take now waits."""
         self._waiting += jsonline.encode(order)
         self.flush()
 
     def flush(self) -> None:
-        """Give what waits, as far as it is taken now."""
+        """Write the waiting orders, as far as the FIFO takes them now."""
         with contextlib.suppress(BlockingIOError):
             while self._waiting:
                 self._waiting = self._waiting[os.write(self._orders, self._waiting) :]
 
     def forget_names(self) -> None:
-        """Remove the names: the child has opened both."""
+        """Remove the names of the FIFOs, once the child has opened both."""
         for name in (LIVE_EVENTS, LIVE_ORDERS):
             with contextlib.suppress(OSError):
                 os.unlink(f"{self._run_dir}/{name}")

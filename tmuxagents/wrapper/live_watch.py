@@ -1,6 +1,6 @@
-"""The watch over a live child: as over a batch child, until a person types; from then on it is theirs. Joins.
+"""The watch over a live child: as over a batch child until a person types, who then has the child. Joins.
 
-Here alone it is decided when a live child leaves, and whether it waits for a person.
+Only this module decides when a live child leaves, and whether it waits for a person.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tmuxagents.wrapper.live import BridgeTalk
     from tmuxagents.wrapper.watch import WatchParts
 
-BEGIN_WITHIN_S = 10.0  # what has not begun by then waits for a person: a login, a key, a question
+BEGIN_WITHIN_S = 10.0  # a child that has not begun by then waits for a person: a login, a key, an answer
 LEAVE_WITHIN_S = 5.0
 _NOT_BEGUN = Ask("", "start", "It has not begun: it may wait for a login, a key or an answer.")
 _PERSON = "a person on its screen"
@@ -64,7 +64,7 @@ class LiveWatch(ChildWatch):
         return (*super()._descriptors(resting=resting), self._talk.waiting)
 
     def _resting_until(self, now: float) -> None:
-        """Read its output at once: a person may have asked."""
+        """Return None, so that output is read at once: a person may wait for it."""
 
     def _next_at(self) -> float:
         due = [self._recorder.show_at, self._ladder.next_at()]
@@ -79,11 +79,11 @@ class LiveWatch(ChildWatch):
         return NEVER if self._left_at is None else self._left_at + LEAVE_WITHIN_S
 
     def _note_settling(self, now: float) -> None:
-        """Take in what has just been read."""
+        """Update the settling after reading."""
         live = self._live
         if live.is_connected:
             self._talk.begin(now)
-            if self._is_opened_for_them:  # opened again: it has nothing to do, and is a person's
+            if self._is_opened_for_them:  # opened again: it has no task, and a person has it
                 self._is_opened_for_them = False
                 live.typed = live.settled = True
                 self._recorder.event(events.settled(aborted=False, attended=True))
@@ -114,7 +114,7 @@ class LiveWatch(ChildWatch):
     # --- what we do about it ---
 
     def _heard(self, caught: frozenset[int], now: float, *, ended: bool) -> None:
-        if ended:  # a window that closes ends both of us: what ended us, ended the child
+        if ended:  # a closing window ends us and the child: our signal is the cause of both
             if not self._ladder.begun:
                 self._ladder.cause = next(
                     (cause for number, cause in CAUSES.items() if number in caught), None
@@ -138,7 +138,7 @@ class LiveWatch(ChildWatch):
         if now >= self._looked_at + LOOK_EVERY_S:
             self._look(now)
         self._note_asking(now)
-        if not self._is_theirs:  # a person who sits there takes their time
+        if not self._is_theirs:  # a person at the screen may take any time
             for one in self._questions.overdue(now):
                 self._talk.answer(one, DENY, CLOCK)
         if self._settled_at is not None:
@@ -147,7 +147,7 @@ class LiveWatch(ChildWatch):
             self._end(cause, now)
 
     def _settle(self, now: float) -> None:
-        """See a settled child off, unless a person has it, or has just sent it a message."""
+        """Let a settled child leave, unless a person has it or a message to it is under way."""
         if self._is_theirs:
             self._rests()
         elif self._left_at is None:
@@ -160,8 +160,8 @@ class LiveWatch(ChildWatch):
             self._ladder.begin(None, now)
 
     def _end(self, cause: Cause, now: float) -> None:
-        """End the child. One that has settled is done, and nobody's leaves by itself."""
+        """End the child, unless it has settled and no person has it: then it leaves by itself."""
         if self._settled_at is not None and not self._is_theirs:
             return
-        lifecycle.leave(self._recorder.state)  # nothing, unless it has settled
+        lifecycle.leave(self._recorder.state)  # has an effect only if it has settled
         self._ladder.begin(cause, now)

@@ -1,4 +1,4 @@
-"""Tells what happens in a run: to events.jsonl, the transcript, the window, in this order of importance.
+"""Record what happens in a run: in events.jsonl, the transcript and the window, by importance.
 
 Joins.
 """
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from tmuxagents.runs.events import Event
     from tmuxagents.wrapper.terminal import StoryWindow
 
-SHOW_EVERY_S = 0.2  # the pane; each time costs tmux as much as many lines do
+SHOW_EVERY_S = 0.2  # the pane; each write costs tmux as much as many lines
 _SOON_S = 0.05  # what is due by then is shown now, and so needs no wake-up of its own
 TITLE_EVERY_S = 0.5
-_TITLE_BY_S = 0.7  # a title that is due goes with the next lines, if there are any soon
-_REST = 8.0  # the window rests this many times as long as it took to make what it shows
+_TITLE_BY_S = 0.7  # a due title waits so long for lines that it can go with
+_REST = 8.0  # the window rests this many times as long as painting it took
 _BUFFER = 256 * 1024
 _STDERR_EVENTS = 200  # lines of stderr that become events; the log has them all
-_PLAIN_LINES = 500  # lines of stdout that are no JSON and are shown all the same
+_PLAIN_LINES = 500  # lines of stdout that are shown though they are no JSON
 _LONGEST_STDERR = 2000
 
 
 class Recorder:
-    """Writes one run down. Best effort: what is lost is counted, and never stops the run."""
+    """Records one run. Best effort: losses are counted, and never stop the run."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Recorder:
         self.stderr = RawLog(f"{run_dir}/{directory.STDERR}")
         self._is_cut = False  # a log was begun anew, or an answer was too long to be kept
         self._place = directory.place_of(run_dir)
-        self._whole: marks.Mark | None = None  # what the directory was known by when all was there
+        self._whole: marks.Mark | None = None  # the directory's mark when all its files were in place
         self._plan = plan
         self._wrapper = wrapper
         self._terminal = window.terminal
@@ -63,7 +63,7 @@ class Recorder:
         self._transcript_lines = bytearray()
         self._window = window
         self._activity: str | None = None
-        self.show_at = NEVER  # when the window has to be written again whatever happens
+        self.show_at = NEVER  # when the window has to be written again even if nothing happens
         self._lines_at = self._titled_at = 0.0
         self._seq = 0
         self._stderr_events = 0
@@ -71,17 +71,17 @@ class Recorder:
         self._first_line = b""  # the run_started event, without which a run counts as not started
 
     def begin_logs(self) -> None:
-        """Have the logs of a child that may say nothing: the plan and the result name them."""
+        """Make empty logs: the plan and the result name them even if the child prints nothing."""
         self.stdout.write(b"")
         self.stderr.write(b"")
 
     def event(self, event: Event) -> None:
-        """Take one event in."""
+        """Record one event."""
         if (
             self.state.phase == lifecycle.LEAVING
             and event.type not in lifecycle.TRANSITIONS[lifecycle.LEAVING]
         ):
-            return  # what it says while we end it is no part of the run
+            return  # what the child does while we end it is no part of the run
         self._seq += 1
         event.seq = self._seq
         event.at = round(time.time(), 3)
@@ -101,13 +101,13 @@ class Recorder:
             self._write()
 
     def note_reader(self, reader: Reader) -> None:
-        """Take in what the child said of itself and no event carries."""
+        """Take over what the child reported about itself and no event carries."""
         if self.state.phase != lifecycle.LEAVING:
             self.state.model, self.state.error_message = reader.model, reader.error_message
         self._is_cut |= reader.left_out
 
     def head(self, started: str, home: str) -> None:
-        """Begin transcript and window with what the run is."""
+        """Begin transcript and window with the facts of the run."""
         for line in narration.header(self._plan, started):
             self._line(line)
         self._window.head(self._plan, home)
@@ -131,7 +131,7 @@ class Recorder:
             self._window.note(line)
 
     def stderr_line(self, line: bytes) -> None:
-        """Take in a line of the child's stderr; a flood ends in the log alone."""
+        """Record a line of the child's stderr; of a flood, later lines go only to the log."""
         text = line.decode("utf-8", "replace")
         if not text.strip():
             return
@@ -142,16 +142,16 @@ class Recorder:
             self.state.stderr_tail = text[:_LONGEST_STDERR]  # the message of a child that fails after a flood
 
     def hint(self, text: str) -> None:
-        """Say something in the window alone."""
+        """Show a remark in the window only."""
         self._window.note(text)
         self._lines_at = 0.0
 
     def resized(self, now: float) -> None:
-        """Show the window anew, soon, if it has another width."""
+        """Repaint the window soon if its width has changed."""
         self._window.resized(now)
 
     def flush(self, now: float, *, last: bool = False) -> None:
-        """Write what has gathered; `now` is monotonic. Once for each time we wake up."""
+        """Write what has gathered, once for each wake-up. `now` is monotonic."""
         if self._event_lines or self._transcript_lines:
             self._write()
         window = self._window
@@ -168,14 +168,14 @@ class Recorder:
         self._transcript_lines.clear()
 
     def _show(self, now: float, *, last: bool) -> None:
-        """Show what is due, and the title if it is, in one go."""
+        """Show the lines and the title that are due, in one write."""
         shown = b""
         due_at = self._lines_at if self._window.has_news else self._window.wanted_at
         if last or now + _SOON_S >= due_at:
             begun = time.monotonic()
             shown = self._window.painted(now + _SOON_S)
         if shown:
-            # A second one may come at once: a child that says something now and then is shown at once.
+            # After a pause a second write may follow at once, so that occasional lines are not delayed.
             rested = now + _REST * (time.monotonic() - begun)
             self._lines_at = max(now, self._lines_at + SHOW_EVERY_S, rested)
         title_is_due = last or now >= self._titled_at + TITLE_EVERY_S
@@ -188,19 +188,19 @@ class Recorder:
             self._terminal.show(shown)
 
     def title(self, words: str) -> None:
-        """Make words the title of the pane."""
+        """Set the title of the pane."""
         self._activity = None
         if self._terminal.is_terminal:
             self._terminal.show(narration.title(words))
 
     def keep_directory(self) -> None:
-        """Make again what was removed or replaced of the run: an agent may clean up more than its own.
+        """Restore files of the run that were removed or replaced: an agent may clean up more than its own.
 
-        A result that is there already is not ours: it is ignored while we live, and must not outlive us.
+        A result that exists already is not ours. It is ignored while we live, and must not outlive us.
         """
         mark = marks.mark_of(self.run_dir)
         if mark is not None and mark == self._whole:
-            return  # no name in it has come or gone since all was seen to be in its place
+            return  # no name in it has come or gone since all files were seen in place
         self._whole = mark if mark is not None and marks.is_settled(mark) else None
         with ignoring(OSError):
             writing.remove(self.run_dir, directory.RESULT)
@@ -221,7 +221,7 @@ class Recorder:
         has_events = not gone and self._events.is_in_place()
         if has_events and self._transcript.is_in_place():
             return
-        # Go on at the end of the logs that are there, begin the others.
+        # Continue at the end of the logs that exist, and begin the others.
         self._is_cut = True
         for log in (self._events, self._transcript, self.stdout, self.stderr):
             log.reopen()

@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from tmuxagents.wrapper.live import Live
 
 _TERMINAL_LIMIT_S = 0.2
-_READ_S = 0.2  # tmux loses the words of a process that ends at once after them, now and then (3.3a)
+_READ_S = 0.2  # tmux (3.3a) sometimes loses the last words of a process that exits right after them
 
 
 def main(arguments: list[str]) -> None:
-    """Run the wrapper of one run directory and leave without Python's slow way out."""
+    """Run the wrapper of one run directory, and exit without Python's slow shutdown."""
     process.open_standard_streams()
     outer_umask = os.umask(0o077)
     # Signals first: a window that is closed right now must end the run, not kill the wrapper.
@@ -61,7 +61,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _begin(claim: Claim, signals: Signals, outer_umask: int) -> WrapperRun:
-    """Return the run that we hold; if it cannot even begin, record that, since no other process could."""
+    """Return the run that we hold; if it cannot even begin, write that result, since only we can."""
     terminal = Terminal()
     try:
         return WrapperRun(claim, signals, terminal, outer_umask)
@@ -111,7 +111,7 @@ class WrapperRun:
         self._queued = handed is not None and handed.queued
 
     def carry_out(self) -> int:
-        """Start the child, watch it to its end, end what it left, write the result; return our status."""
+        """Start the child, watch it, end its leftovers, write the result; return our exit status."""
         try:
             self._ensure_watcher()  # before orphans become our children
             process.become_subreaper()
@@ -131,29 +131,29 @@ class WrapperRun:
     def _ensure_watcher(self) -> None:
         """Start a watcher: it shows the run, and concludes it if we are killed.
 
-        A job's are where its person is: one here would tell nobody, and outlive the job.
+        A job's watcher runs where its person is. One here would inform no person, and outlive the job.
         """
         if self._queued:
             return
         watcher_lock.ensure(os.path.dirname(os.path.dirname(self._run_dir)), self._environment)
 
     def _answer_launcher(self) -> None:
-        """Tell the launcher that the run is ours, once the files say what the launcher will print."""
+        """Confirm to the launcher that the run is ours, once the files hold what the launcher will print."""
         if not self._answered:
             self._answered = True
             handover.answer(self._run_dir)
 
     def _after_our_fault(self) -> Verdict:
-        """End the child and say what its events prove, as for a wrapper that was killed.
+        """End the child, and return the ending that its events prove, as for a killed wrapper.
 
-        An agent that refuses the plan, before anything was started, is not our fault.
+        If the agent refused the plan before anything was started, that is not our fault.
         """
         self._terminal.take_back()
         error = sys.exc_info()[1]
         refusal = error.message if isinstance(error, TmuxAgentsError) else None
         self._recorder.hint(safe.text(refusal or _traceback()))
         if not self._starting.tried:
-            os.close(self._claim.prompt)  # it is not read now, and the result may need a descriptor
+            os.close(self._claim.prompt)  # the prompt is not read now, and the result may need a descriptor
             return (endings.misconfigured(refusal) if refusal else endings.NOT_SPAWNED).verdict()
         end_left(self._scope, self._recorder, hard=True)
         return endings.conclude(self._recorder.state)
@@ -167,7 +167,7 @@ class WrapperRun:
         return verdict
 
     def _run_child(self, agent: Agent) -> Verdict:
-        """Start the child, watch it, end what it left; return how it ended."""
+        """Start the child, watch it, end its leftovers; return the ending of the run."""
         at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         self._recorder.head(at, self._environment.get("HOME", ""))
         live = self._live(agent)
@@ -189,15 +189,15 @@ class WrapperRun:
             watch = talk.watch(parts) if talk else ChildWatch(parts, reader)
         ending = watch.run()
         if live is not None:
-            # We print no line after it: the window has shown it all, in the child's own way.
+            # We print no line after the child, which has shown everything in the window itself.
             self._recorder.flush(time.monotonic(), last=True)
             live.take_back()
-        if watch.lacks_usage:  # what is left may be the agent itself, and the child was its launcher
+        if watch.lacks_usage:  # a leftover may be the agent itself, if the child was only its launcher
             end_left(self._scope, self._recorder, hard=ladder.killed)
             watch.note_written()
         if ending is not None:
             self._recorder.event(events.child_exited(ending.exit_code, ending.signal))
-        self._recorder.flush(time.monotonic())  # should we be killed while leftovers take their time
+        self._recorder.flush(time.monotonic())  # in case we are killed while leftovers take their time
         if not watch.lacks_usage:
             end_left(self._scope, self._recorder, hard=ladder.killed)
         self._lingered = ladder.begun and ladder.cause is None
@@ -217,7 +217,7 @@ class WrapperRun:
         )
 
     def _live(self, agent: Agent) -> Live | None:
-        """Return what is different about a live run; None for a batch run."""
+        """Return the parts that only a live run has; None for a batch run."""
         how = agent.live() if self._plan.driver == records.LIVE else None
         if how is None:
             return None
@@ -262,7 +262,7 @@ class WrapperRun:
     def _conclude(self, verdict: Verdict) -> None:
         now = time.monotonic()
         duration = now - self._begun
-        with ignoring(OSError, ImportError):  # without one descriptor left, the result comes all the same
+        with ignoring(OSError, ImportError):  # the result is written even without a free descriptor
             process.become_subreaper(on=False)
             self._ensure_watcher()
         self._recorder.close(verdict, duration)
@@ -272,20 +272,20 @@ class WrapperRun:
         self._recorder.flush(now, last=True)
         self._recorder.title(f"{verdict.status} ({verdict.reason})")
         self._ring()
-        # Before the result, since the run goes on as long as we live: nothing that takes time comes after it.
+        # All that takes time comes before the result, since the run counts as running while we live.
         self._terminal.show_rest(_TERMINAL_LIMIT_S)
         self._result.write(verdict, duration, lingered=self._lingered)
-        self._answer_launcher()  # if there never was a child, this is the run's standing
+        self._answer_launcher()  # if no child was started, the launcher still waits
         self._terminal.leave(0.0)
 
     def _ring(self) -> None:
-        """Ring in the window that a run has ended, or settled in a person's hands; whichever is first."""
+        """Ring the window's bell: the run has ended, or settled in a person's hands, whichever is first."""
         if self._settings.notify != "off":
             self._terminal.ring()
 
 
 def _traceback() -> str:
-    """Return where it went wrong; where not even a module can be read, only what."""
+    """Return the traceback of the error; if not even a module can be read, only the error."""
     try:
         import traceback  # noqa: PLC0415  (not on the way of a healthy run)
     except (OSError, ImportError):

@@ -1,4 +1,4 @@
-"""Signals and keys while a run goes on: what was caught, what was typed into the window, what it means.
+"""Signals that a wrapper catches and keys that a person types into its window, and what they mean.
 
 Ctrl-C twice stops the run; other keys do nothing.
 
@@ -69,7 +69,7 @@ def _noted(_number: int, _frame: object) -> None:
 
 
 def hang_up(tmux: Mapping[str, Any]) -> endings.Cause:
-    """Say what a hang-up was: a window that was closed, or the end of its server, a moment later."""
+    """Return the cause of a hang-up: the window was closed, or the tmux server ends within a moment."""
     if tmux["serverStartTime"] is None:
         return endings.WINDOW_CLOSED
     gone = process.wait_gone(tmux["serverPid"], tmux["serverStartTime"], _SERVER_LIMIT_S)
@@ -77,11 +77,11 @@ def hang_up(tmux: Mapping[str, Any]) -> endings.Cause:
 
 
 CONFIRM_S = 3.0
-_READ_S = 0.3  # the time to read the question: two in one paste are no answer
+_READ_S = 0.3  # the time to read the question; two Ctrl-C in one paste are no answer
 
 
 class Console:
-    """What a wrapper has from its start to its end: signals and keys come in, the recorder tells the run."""
+    """The parts that a wrapper has from its start to its end: signals, terminal and recorder."""
 
     __slots__ = ("_asked_at", "recorder", "signals", "terminal")
 

@@ -1,4 +1,4 @@
-"""What a child says: its two streams read, cut into lines, logged and told. Joins."""
+"""Read a child's two output streams, split them into lines, log the lines and record their events. Joins."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from tmuxagents.wrapper.recorder import Recorder
 
 _AT_ONCE = 256 * 1024  # as much as a pipe holds
-_PIECE = 64 * 1024  # room for more would be taken from the system and given back, each time
+_PIECE = 64 * 1024  # a larger buffer would be taken from the system and given back at each read
 EVERY_S = 0.4  # less than the silence after which a watcher has to be woken (runs/logs)
-_AT_ONCE_TIMES = 8.0  # after a silence; a longer one gives no more
+_AT_ONCE_TIMES = 8.0  # how often we may read at once after a silence, however long it was
 _MUCH = 32 * 1024  # bytes in about a second
-_ROOM = 8  # what is left unread must not fill the pipe: by so much less than that is much
+_ROOM = 8  # this part of a pipe's size also counts as much, so that unread text does not fill it
 
 
 class _Pace:
-    """When a child is heard again that says a little, and often: a hundred of these would wake up all day.
+    """Decides when to read again from a child that prints little but often: a hundred would wake us all day.
 
-    A child that was silent is heard at once, and so is one that says much.
+    A child that was silent is read at once, and so is one that prints much.
     """
 
     __slots__ = ("_heard_at", "_most", "_much", "_times", "next_at")
@@ -40,15 +40,15 @@ class _Pace:
         self.next_at = 0.0
         self._heard_at = self._much = 0.0
         self._most = min(_MUCH, room // _ROOM)
-        self._times = _AT_ONCE_TIMES  # how often it may still be heard at once
+        self._times = _AT_ONCE_TIMES  # how often it may still be read at once
 
     @property
     def was_resting(self) -> bool:
-        """Say whether what is heard now may have been said a while before."""
+        """Say whether text that is read now may have been printed a while ago."""
         return self.next_at > self._heard_at
 
     def heard(self, amount: int, now: float) -> None:
-        """Take in how many bytes were read; none means silence."""
+        """Record how many bytes were read; 0 means silence."""
         if not amount:
             self.next_at = self._heard_at
             return
@@ -86,10 +86,10 @@ class Streams:
         guards: Guards,
         looped: Callable[[Cause, float], None],
     ) -> None:
-        self.lacks_usage = False  # it has ended without the file that says what it used
+        self.lacks_usage = False  # the child has ended without the file that holds its usage
         self.stdout: int | None = pipes[0]  # None: every process that had it has closed it
         self.stderr: int | None = pipes[1]
-        room = 0  # how much the pipe takes: of an unprivileged user with many of them, two pages
+        room = 0  # the pipe's size: only two pages if an unprivileged user has many pipes
         if reader.paces:
             with ignoring(OSError):  # it is no pipe
                 room = fcntl.fcntl(pipes[0], fcntl.F_GETPIPE_SZ)
@@ -99,33 +99,33 @@ class Streams:
         self._reader = reader
         self._recorder = recorder
         self._guards = guards
-        self.reply: Callable[[bytes], None] | None = None  # where a child's stdin stays open
+        self.reply: Callable[[bytes], None] | None = None  # writes to a child whose stdin stays open
         self._looped = looped  # called at a tool call that is one too many of a kind
 
     @property
     def due_at(self) -> float:
-        """When stdout is worth another look: nothing is lost or decided by hearing it later."""
+        """Return when to read stdout again: nothing is lost or decided by reading it later."""
         return self._pace.next_at
 
     def hear(self, now: float) -> None:
-        """Tell what there is on stdout, of which a poll said that there is something, or its end."""
+        """Read and record stdout, after a poll has reported output or its end."""
         if self.stdout is not None and self._hear(self.stdout, now, _AT_ONCE):
             os.close(self.stdout)
             self.stdout = None
 
     def hear_errors(self) -> None:
-        """Tell what there is on stderr, of which a poll said that there is something, or its end."""
+        """Read and record stderr, after a poll has reported output or its end."""
         if self.stderr is not None and self._hear_errors(self.stderr, _AT_ONCE):
             os.close(self.stderr)
             self.stderr = None
 
     def hear_now(self, now: float) -> None:
-        """Tell what the child has said on stdout so far, unasked."""
+        """Read and record the stdout so far, without a poll."""
         if self.stdout is not None:
             self._hear(self.stdout, now, _held(self.stdout))
 
     def hear_rest(self, now: float) -> None:
-        """Tell what the child had said when it ended, and no more: others may hold its pipes for ever."""
+        """Read and record all output up to the child's end; others may hold its pipes open for ever."""
         self.hear_now(now)
         if self.stderr is not None:
             self._hear_errors(self.stderr, _held(self.stderr))
@@ -133,7 +133,7 @@ class Streams:
         self._tell_stderr(self._stderr_lines.flush())
 
     def note_end(self, exit_code: int | None) -> None:
-        """Tell what the exit of the child adds, after all it said."""
+        """Record what the exit of the child adds, after all its output."""
         told = self._reader.ended(exit_code, self._written())
         self.lacks_usage = self._reader.file is not None and not any(one.type == "usage" for one in told)
         for event in told:
@@ -141,13 +141,13 @@ class Streams:
         self._recorder.note_reader(self._reader)
 
     def note_written(self) -> None:
-        """Tell what its processes wrote while they were ended: the child may have been a launcher."""
+        """Record the usage that processes wrote while they were ended: the child may have been a launcher."""
         if self.lacks_usage:
             for event in self._reader.used(self._written() or b""):
                 self._recorder.event(event)
 
     def _written(self) -> bytes | None:
-        """Return the file that the child writes at its end, if it is one of those and has."""
+        """Return the content of the file that some children write at their end; None without one."""
         with ignoring(OSError):
             if self._reader.file is not None:
                 return directory.read_bytes(f"{self._recorder.run_dir}/{self._reader.file}", limit=LINE_LIMIT)
@@ -174,7 +174,7 @@ class Streams:
         return False
 
     def _tell_stdout(self, lines: list[bytes | Oversized], now: float) -> None:
-        """Tell what lines say; they are logged in one go, also one that made trouble."""
+        """Record the events of lines; the lines are logged in one write, even if one causes an error."""
         said: list[bytes] = []
         reader, recorder = self._reader, self._recorder
         try:
@@ -211,7 +211,7 @@ class Streams:
 
 
 def _pieces(pipe: int, amount: int) -> Iterator[bytes]:
-    """Yield what a pipe holds, up to a number of bytes; an empty last piece is its end."""
+    """Yield what a pipe holds, up to a number of bytes; an empty last piece marks its end."""
     while amount > 0:
         asked = min(_PIECE, amount)
         try:

@@ -1,7 +1,7 @@
-"""The wrapper's own terminal, and the window of a run: the run's story, painted there. Joins.
+"""The wrapper's own terminal, and the window in which it paints the run's story. Joins.
 
-A scrolled, frozen or stopped terminal costs lines on the screen and nothing else: the child never waits for
-it. Flow control is off, so that Ctrl-S freezes nothing; keys come as bytes, so that no key is a signal.
+A scrolled, frozen or stopped terminal costs only lines on the screen: the child never waits for it. Flow
+control is off, so that Ctrl-S freezes nothing. Keys come as bytes, so that no key sends a signal.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
     from tmuxagents.runs.lifecycle import RunState
 
 CTRL_C = b"\x03"
-# What a program that was killed may have left on: other screen, mouse, focus, paste, keyboard modes, colours;
-# and before that, the end of a string that it may have been in the midst of.
+# Ends a string that a killed program may have left unfinished. Then switches off what it may have left on:
+# other screen, mouse, focus, paste, keyboard modes, colours.
 _USUAL = (
     b"\x1b\\\x1b[?2026l\x1b[?1049l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l"
     b"\x1b[>4;0m\x1b[?1l\x1b>\x1b[?7h\x1b[r\x1b[999;1H\x1b(B\x1b[m\x1b[?25h"
 )
-_KEPT = 256 * 1024  # what may wait for a terminal that does not take it
+_KEPT = 256 * 1024  # bytes that may wait for a terminal that does not take them
 _INPUT_FLAGS, _LOCAL_FLAGS, _SETTINGS = 0, 3, 6
 
 
 class Terminal:
-    """The terminal behind a descriptor, or nothing where there is none. Showing never blocks."""
+    """The terminal behind a descriptor; without one, nothing is shown. Showing never blocks."""
 
     __slots__ = (
         "_before",
@@ -60,13 +60,13 @@ class Terminal:
         self._rung = False
         self._before: list[Any] | None = None
         self._ours: list[Any] | None = None
-        self._lent: int | None = None  # the descriptor of our keys, while another reads them
+        self._lent: int | None = None  # the descriptor of our keys, while another program reads them
         self._handle: int | None = None
         self.keys: int | None = None
         self.waiting: int | None = None  # to wait on until more can be shown; None if nothing waits
         if not os.isatty(descriptor):
             return
-        # Handles of our own: O_NONBLOCK on the inherited ones would be everybody's.
+        # Handles of our own: O_NONBLOCK on inherited ones would affect all processes that share them.
         flags = os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
         with ignoring(OSError, termios.error):
             self._handle = os.open(f"/proc/self/fd/{descriptor}", os.O_WRONLY | flags)
@@ -90,7 +90,7 @@ class Terminal:
 
     @property
     def columns(self) -> int | None:
-        """Return the width, None where there is no terminal or it has none."""
+        """Return the width, None if there is no terminal or its width is unknown."""
         if self._handle is None:
             return None
         try:
@@ -155,7 +155,7 @@ class Terminal:
     # --- lent to a program ---
 
     def lend(self, limit_s: float) -> bool:
-        """Let another program have the terminal, as it was before us; say whether there is one to lend.
+        """Lend the terminal to another program, in its earlier modes; say whether there is one to lend.
 
         Until it is taken back, nothing is shown and no key is read.
         """
@@ -167,13 +167,13 @@ class Terminal:
         return True
 
     def give_to(self, group: int) -> None:
-        """Make a process group the one that the keys of the terminal go to."""
+        """Send the keys of the terminal to a process group."""
         if self._handle is not None:
             with ignoring(OSError):
                 os.tcsetpgrp(self._handle, group)
 
     def take_back(self) -> None:
-        """Have the terminal again, in a usable state whatever was done to it."""
+        """Take the terminal back, and make it usable whatever the program did to it."""
         if self._lent is None:
             return
         self.keys, self._lent = self._lent, None
@@ -212,8 +212,8 @@ class Terminal:
 
 # --- the window -------------------------------------------------------------------------------------------
 
-_COLUMNS = 80  # of a terminal that does not say
-_NOTED = 256  # events; of twice as many that wait, the older half is passed over
+_COLUMNS = 80  # of a terminal of unknown width
+_NOTED = 256  # events; if twice as many wait, the older half is passed over
 _SMALL = 8 * 1024  # bytes of an event that may wait
 _AT_ONCE = 32 * 1024  # characters that are made into rows at once
 _KEPT_LINES = calls.WINDOW.changed(blocks=300, size=64 * 1024)  # what a window of another width shows again
@@ -222,10 +222,10 @@ _MISSING = "parts are not shown here: see `tmuxagents transcript`"
 
 
 class StoryWindow:
-    """The window of one run: its story, painted as it comes, and again when the window has another width.
+    """The window of one run: its story, painted as it grows, and again when the width changes.
 
-    Events are only noted when they come. The rows for them are made when the window is written, a few times
-    a second. Of a flood, most is then passed over: the window says how much, and the transcript has it.
+    Events are only noted when they come. Their rows are made when the window is written, a few times a
+    second. Most of a flood is passed over: the window shows how much, and the transcript has all of it.
     """
 
     __slots__ = (
@@ -241,7 +241,7 @@ class StoryWindow:
         self._painter = Painter(colour=colour)
         self._noted: list[Event] = []
         self._passed_over = 0
-        self._shown = 0  # of the blocks, also those that are forgotten
+        self._shown = 0  # how many blocks, also forgotten ones
         self._due: dict[Block, float] = {}  # open call -> when it is worth showing
         self._painted_at = 0.0
         self._columns = terminal.columns
@@ -249,7 +249,7 @@ class StoryWindow:
         self._afresh_at = NEVER  # when the window is to be painted again
 
     def head(self, plan: Plan, home: str) -> None:
-        """Begin with what the run is."""
+        """Begin with the facts of the run."""
         self._story.head(plan, home)
 
     def take(self, event: Event, size: int) -> None:
@@ -274,7 +274,7 @@ class StoryWindow:
         self._story.close(verdict, seconds, state)
 
     def resized(self, now: float) -> None:
-        """Take in that the window may have another width, from now on."""
+        """Plan to paint the window again if its width has changed."""
         if self.terminal.columns != self._columns:
             self._afresh_at = now + _SETTLES_S
 
@@ -286,13 +286,13 @@ class StoryWindow:
 
     @property
     def wanted_at(self) -> float:
-        """Return when the window is to be written though nothing new has come."""
+        """Return when the window is to be written even if nothing new comes."""
         if not self.terminal.is_ours:
             return NEVER
         return min([self._afresh_at, *(due for due in self._due.values() if due > self._painted_at)])
 
     def painted(self, now: float) -> bytes:
-        """Return what is to be written."""
+        """Return the text to write."""
         if not self.terminal.is_ours:
             return b""
         self._take_noted()

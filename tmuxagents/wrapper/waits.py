@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from tmuxagents.wrapper.claim import Claim
     from tmuxagents.wrapper.signals import Console
 
-_LOOK_S = 1.0  # with a wrapper to wait on, too: it may be of another host
-_SOON_S = 0.05  # before it has one
+_LOOK_S = 1.0  # the longest wait for another run's wrapper to end, between two looks
+_SOON_S = 0.05  # the same while there is no wrapper here to wait on
 
 
 def enter_cwd(claim: Claim) -> Verdict | None:
@@ -79,7 +79,7 @@ class Before:
         return self._wait_for_slot(Queue(folder), most)
 
     def _wait_for_others(self) -> Verdict | None:
-        """Wait for the runs before this one, then put what they answered into its prompt."""
+        """Wait for the runs before this one, then put their answers into its prompt."""
         plan = self._claim.plan
         if not plan.after:
             return None
@@ -141,7 +141,7 @@ class Before:
             queue.give_back(name, ticket)
 
     def _tell(self, words: str) -> None:
-        """Say what the run waits for, in its window and to its launcher."""
+        """Announce what the run waits for, in its window and to its launcher."""
         self._console.announce(words)
         self._queued()
 
@@ -159,7 +159,7 @@ class Before:
 
 
 def _fill_prompt(claim: Claim, outputs: Sequence[str | None]) -> None:
-    """Put what the runs before answered into the prompt."""
+    """Put the answers of the runs before this one into the prompt."""
     from tmuxagents.runs import prompt  # noqa: PLC0415  (few runs wait for others)
 
     written = directory.read_bytes(f"{claim.run_dir}/{directory.PROMPT}")

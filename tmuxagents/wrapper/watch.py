@@ -1,8 +1,8 @@
-"""The watch over a living child until it has ended: records its output, and decides what ends it.
+"""Watch a living child until it has ended: record its output, and decide what ends it.
 
-One loop over a few descriptors. Each wake-up reads what is there, then decides, then writes once. A hundred
-of these loops take turns on a machine, so that each comes to cold caches: what is asked here at each wake-up
-is paid for several times over.
+This is one loop over a few descriptors. Each wake-up reads, then decides, then writes once. A hundred of
+these loops take turns on a machine, so each runs with cold caches. Every check at a wake-up therefore costs
+several times as much as usual.
 
 Joins.
 """
@@ -32,7 +32,7 @@ _READ_FROM = 4
 
 
 class WatchParts:
-    """What the watch over a child joins. `pipes`: our ends of its stdout and stderr."""
+    """The parts that the watch over a child joins. `pipes`: our ends of its stdout and stderr."""
 
     __slots__ = ("child", "console", "guards", "ladder", "pipes")
 
@@ -62,23 +62,23 @@ class ChildWatch:
             parts.pipes, reader=reader, recorder=self._recorder, guards=parts.guards, looped=self._loops
         )
         self._settled_at: float | None = None
-        self._guarded_until = parts.guards.deadline()  # what is heard later only puts it off
+        self._guarded_until = parts.guards.deadline()  # later output only postpones it
         self._poll = select.poll()
         self._polled: tuple[int | None, ...] = ()
 
     @property
     def lacks_usage(self) -> bool:
-        """Say whether the child has ended without the file that says what it used."""
+        """Say whether the child has ended without the file that holds its usage."""
         return self._streams.lacks_usage
 
     def note_written(self) -> None:
-        """Tell what its processes wrote while they were ended."""
+        """Record the usage that its processes wrote while they were ended."""
         self._streams.note_written()
 
     def run(self) -> Exit | None:
-        """Watch until the child is reaped and all it wrote is read; return how it left.
+        """Watch until the child is reaped and all it wrote is read; return its exit.
 
-        None if it cannot be ended: not ours to signal, or stuck in the kernel.
+        None if the child cannot be ended: we may not signal it, or it is stuck in the kernel.
         """
         while True:
             ready = self._wait(time.monotonic())
@@ -111,27 +111,27 @@ class ChildWatch:
         wake_at = self._next_at() if resting_until is None else min(self._next_at(), resting_until)
         pause_ms = (wake_at - now) * 1000 + 1
         ready: dict[int | None, int] = dict(self._poll.poll(int(max(0, min(_LONGEST_WAIT_MS, pause_ms)))))
-        if is_resting:  # awake for whatever reason, it is heard unasked
+        if is_resting:  # stdout was not polled, so each wake-up reads it
             ready[self._streams.stdout] = select.POLLIN
         return ready
 
     def _descriptors(self, *, resting: bool) -> tuple[int | None, ...]:
-        """Return the four to read from, then those that something waits for."""
+        """Return the four descriptors to read from, then those for which text waits."""
         streams, terminal = self._streams, self._terminal
         stdout = None if resting else streams.stdout
         return (stdout, streams.stderr, self._signals.handle, terminal.keys, terminal.waiting)
 
     def _resting_until(self, now: float) -> float | None:
-        """Return until when we leave stdout alone, if we do: not while its silence may end the child."""
+        """Return until when stdout stays unread, if it does; its silence must not end the child meanwhile."""
         due_at = self._streams.due_at
         return due_at if now < due_at < self._step_at() and not self._ladder.begun else None
 
     def _next_at(self) -> float:
-        """Return when there is something to do whatever happens."""
+        """Return when there is something to do even if nothing comes."""
         return min(self._recorder.show_at, self._step_at())
 
     def _step_at(self) -> float:
-        """Return when something has to be decided whatever happens."""
+        """Return when something has to be decided even if nothing comes."""
         if self._ladder.begun:
             return self._ladder.next_at()
         return self._guarded_until if self._settled_at is None else self._settled_at + endings.GRACE_S
@@ -139,7 +139,7 @@ class ChildWatch:
     # --- settling ---
 
     def _note_settling(self, now: float) -> None:
-        """Take in what has just been read."""
+        """Update the settling after reading."""
         if not self._reader.settled:
             self._settled_at = None
         elif self._settled_at is None:
@@ -152,7 +152,7 @@ class ChildWatch:
     # --- what we do about it ---
 
     def _attend(self, ready: dict[int | None, int], now: float) -> int | None:
-        """Look at all but stdout; return the child's wait status if it has ended."""
+        """Attend to all ready descriptors but stdout; return the child's wait status if it has ended."""
         if self._streams.stderr in ready:
             self._streams.hear_errors()
         if self._terminal.waiting in ready:
@@ -177,7 +177,7 @@ class ChildWatch:
         """Act on signals that mean something to other kinds of runs."""
 
     def _hear_now(self, now: float) -> None:
-        """Hear what the child has said so far: if it had settled before a stop came, it has settled."""
+        """Read the output so far: a child that settled before a stop came has settled."""
         self._streams.hear_now(now)
         self._note_settling(now)
 
@@ -201,7 +201,7 @@ class ChildWatch:
 
 
 def _poll(*descriptors: int | None) -> select.poll:
-    """Return what waits for the first four to have something to read, for the others to take something."""
+    """Return a poll that waits until one of the first four can be read, or another can be written."""
     poll = select.poll()
     for number, descriptor in enumerate(descriptors):
         if descriptor is not None:
