@@ -1,1 +1,1 @@
-"""The run: its directory, which is the truth, and everything that is read from it or written to it."""
+"""The run: its directory, which is the only truth about it, and all that reads or writes this directory."""

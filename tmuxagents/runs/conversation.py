@@ -43,12 +43,12 @@ class Message:
 
 
 def arguments(args: Any) -> str:
-    """Return the beginning of a call's arguments, as a message has it."""
+    """Return the beginning of a call's arguments, as a message shows them."""
     return json.dumps({} if args is None else args, ensure_ascii=False, separators=(",", ":"))[:_ARGS]
 
 
 class RunSaid:
-    """What one run of a session said. `status` is one of our words."""
+    """What one run of a session said. `status` is our own word, not the tools' word."""
 
     __slots__ = ("error_message", "messages", "status")
 
@@ -109,7 +109,7 @@ class _Fold:
         return list(self._told)
 
     def _add(self, message: Message) -> None:
-        """Add a message; drop the oldest if there are too many, or too long ones."""
+        """Add a message; drop the oldest if there are too many, or if they are too long together."""
         self._told.append(message)
         self._size += _size(message)
         while len(self._told) > 1 and (len(self._told) > self._most or self._size > self._most_text):
@@ -125,7 +125,7 @@ class _Fold:
 
 
 def output(latest: RunSaid) -> str:
-    """Return the whole last answer of the latest run, or what a running one has said so far."""
+    """Return the whole last answer of the latest run; of a running one, its latest text so far."""
     said = (one.text for one in reversed(latest.messages) if one.role == ASSISTANT and one.text.strip())
     return next(said, NO_TEXT)
 
@@ -172,7 +172,7 @@ def session_output(runs: Sequence[RunSaid]) -> str:
 
 
 def previous(runs: Iterable[RunSaid]) -> list[RunSaid]:
-    """Return the runs that a new one continues: all that have ended, so not the new one itself."""
+    """Return the runs that a new one continues: all ended ones, so not the new one itself."""
     return [run for run in runs if run.status in records.ENDED]
 
 
@@ -189,7 +189,7 @@ def resume_text(runs: Sequence[RunSaid]) -> str:
             parts += [f"{speaker}: {text}"] if speaker and text else []
             parts += [f"Tool Call: {tool}({args})" for tool, args in message.calls]
         parts += _error(run)
-    # A prompt is bytes, which cannot hold half a character, as JSON can.
+    # JSON can hold half a character; the bytes of a prompt cannot.
     return _GAP.join(parts).encode("utf-8", "replace").decode("utf-8")
 
 

@@ -1,7 +1,7 @@
 """The run directory, the only truth about a run: the names of its files, and reading them.
 
-docs/run-directory.md has layout and rules. What changes a run directory is in runs/writing, which readers do
-not load. Paths are plain strings, since every wrapper pays for imports.
+docs/run-directory.md has layout and rules. runs/writing changes run directories; readers do not load it.
+Paths are plain strings, since every wrapper pays for imports.
 
 Touches: the run directory.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tmuxagents.records import Plan
 
 LIVE_EVENTS, LIVE_ORDERS = "live-events.fifo", "live-orders.fifo"
-LIVE_FILES = "live"  # a folder: what a live agent with hooks and its bridge have between them
+LIVE_FILES = "live"  # a folder that a live agent with hooks shares with its bridge
 META = "meta.json"
 PROMPT = "prompt.txt"
 SYSTEM_PROMPT = "system-prompt.md"
@@ -38,7 +38,7 @@ SESSION = "child-session.jsonl"
 WRAPPER = "wrapper.json"
 OUTPUT = "output.md"
 RESULT = "result.json"
-MACHINE = "machine.json"  # here alone: the run works on another machine, and this is how it is reached
+MACHINE = "machine.json"  # only of a run that works on another machine: how we reach it
 HANDED = "handed.json"  # the environment of a run that begins without its launcher; the wrapper removes it
 ANNOUNCED = "announced"
 SEEN = "seen"
@@ -46,12 +46,12 @@ LOCK = "run.lock"
 SEALED = "sealed"  # a folder beside that of all runs
 
 _NOTHING = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG)
-# Failures of the machine, not of the file: "unreadable" is not "absent" then, and no ending follows from it.
+# Failures of the machine, not of the file. An unreadable file is then not absent: no ending follows from it.
 _UNKNOWN = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.ESTALE)
 _CHUNK = 1024 * 1024
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
-# Limits of what is read. A child can write what it likes there, and no file of one run may cost the readers
+# Limits for reading. A child can write anything there, and no file of one run may cost the readers
 # of all runs their memory or time.
 LONGEST_LINE = 8 * 1024 * 1024  # of a log; the wrapper writes none that is longer
 MOST_BYTES = 1024 * 1024 * 1024  # of a log: a million events of 1 KB each
@@ -71,7 +71,7 @@ def seal_of(run_dir: str) -> str:
 def read_bytes(path: str, *, limit: int | None = None) -> bytes | None:
     """Return a file's content; None if it is absent, not our regular file, or larger than the limit.
 
-    Raises OSError if that is unknown.
+    Raises OSError if a failure of the machine leaves that unknown.
     """
     most = _BIGGEST if limit is None else limit
     opened = _open(path)
@@ -152,7 +152,7 @@ def read_result(run_dir: str) -> dict[str, Any] | None:
 
 
 def result_of(text: bytes | None) -> dict[str, Any] | None:
-    """Return the result that a text is; None if it cannot be read as one."""
+    """Return the result in a text; None if the text is no valid result."""
     result = (_document(text) if len(text or b"") <= _BIGGEST_RECORD else None) or {}
     reason = result.get("reason")
     sound = result.get("status") in records.ENDED and isinstance(reason, str) and reason.isprintable()
@@ -165,14 +165,14 @@ def read_wrapper(run_dir: str) -> dict[str, Any] | None:
 
 
 def read_machine(run_dir: str) -> dict[str, Any] | None:
-    """Return where a run works that was launched on another machine; None for a run of this machine."""
+    """Return the machine.json of a run that works on another machine; None for a run of this machine."""
     path = f"{run_dir}/{MACHINE}"
-    if place_of(path) is None:  # so for almost every run, and a look is all that it costs
+    if place_of(path) is None:  # true of almost every run, which so costs only one look
         return None
     launched = (read_bytes(seal_of(run_dir), limit=_BIGGEST_RECORD) or b"").partition(b"\n")[0]
     if (_document(launched) or {}).get("far") is not True:
-        return None  # a child has written it
-    return _document(read_bytes(path, limit=_BIGGEST_RECORD)) or {}  # damaged, it still says "not here"
+        return None  # a child has written the file
+    return _document(read_bytes(path, limit=_BIGGEST_RECORD)) or {}  # a damaged one still says "not here"
 
 
 def identity_of(wrapper: Mapping[str, Any] | None) -> Identity | None:
@@ -191,7 +191,7 @@ def read_lines(path: str, offset: int, most: int = _MUCH) -> tuple[list[bytes], 
     """Return the complete lines from an offset on, and the offset after them; a torn tail is left.
 
     Reads about `most` bytes, but at least one whole line. A line that is too long is skipped piece by piece:
-    the offset advances without lines. Nothing beyond MOST_BYTES is read. Raises OSError if that is unknown.
+    the offset advances without lines. Nothing beyond MOST_BYTES is read. Raises OSError if the machine fails.
     """
     opened = _open(path) if offset < MOST_BYTES else None
     if opened is None:
@@ -236,13 +236,13 @@ def _data_from(handle: int, offset: int) -> int:
 
 
 def read_before(path: str, offset: int, size: int) -> bytes:
-    """Return the last bytes before an offset. Raises OSError if they are unknown."""
+    """Return the last bytes before an offset. Raises OSError if the machine fails."""
     begin = max(0, offset - size)
     return read_from(path, begin, offset - begin)
 
 
 def read_from(path: str, offset: int, most: int) -> bytes:
-    """Return at most `most` bytes of our own file from an offset on. Raises OSError if that is unknown."""
+    """Return at most `most` bytes of our own file from an offset on. Raises OSError if the machine fails."""
     opened = _open(path)
     if opened is None:
         return b""
@@ -256,9 +256,9 @@ def read_from(path: str, offset: int, most: int) -> bytes:
 
 
 def place_of(path: str) -> tuple[int, int] | None:
-    """Return device and inode of what lies at a path, of a link its own; None if there is nothing.
+    """Return device and inode of a path, of a link the link's own; None if there is nothing.
 
-    Raises OSError if that is unknown: what cannot be read is not gone.
+    Raises OSError if that is unknown: a file that cannot be read is not gone.
     """
     try:
         facts = os.stat(path, follow_symlinks=False)
@@ -292,7 +292,7 @@ def seen_at(run_dir: str) -> float:
 def open_folder(run_dir: str) -> int:
     """Open the directory itself, never a link, so that files can be named inside it. Raises OSError.
 
-    It must be ours. If a child has made it writable for others, that is undone.
+    The directory must be ours. If a child has made it writable for others, that is undone.
     """
     folder = os.open(run_dir, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:

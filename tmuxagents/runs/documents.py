@@ -88,14 +88,14 @@ _FIELDS: _Fields = {
     "artifacts": ("artifacts", lambda value: _object(value) or {}),
     "created_at": ("createdAt", _figure),
 }
-# Those of the run document, in its order.
+# The fields of a plan that the run document shows, in its order.
 _SHOWN = (
     *("run_id", "session_id", "call_id", "name", "mode", "task_index", "step"),
     *("preset", "preset_kind", "preset_source", "preset_path", "preset_hash", "preset_hides", "tools"),
     *("agent", "driver", "task", "cwd", "project", "owner", "after", "files", "resumes"),
     *("requested_model", "resolved_model", "model_source", "timeout", "created_at"),
 )
-# Each of these is in a plan only if it has a value; those of the agent are there all together or not at all.
+# Each of these is in a plan only if it has a value. The agent's are there all together or not at all.
 _OPTIONAL: _Fields = {
     "keep_background": ("keepBackground", lambda value: value is True),
     "allow_outside": ("allowOutside", lambda value: value is True),
@@ -137,7 +137,7 @@ def plan_of(document: Mapping[str, Any]) -> Plan:
 
 
 def seen_from_here(plan: Plan, machine: Mapping[str, Any]) -> Plan:
-    """Return the plan of a run of another machine, with what counts here: project, owner, window."""
+    """Return the plan of a run on another machine, with the values that count here: project, owner, tmux."""
     here = _object(machine.get("here"))
     if here is None:
         return plan
@@ -239,7 +239,7 @@ def result(  # noqa: PLR0913  (known only at the end)
 
 
 def _told_by_some(plan: Plan, state: RunState, *, asks: bool = False) -> dict[str, Any]:
-    """Return the keys that are there only where a plan or an agent says something of the kind."""
+    """Return the optional keys, each only if the plan or the agent has a value for it."""
     told: dict[str, Any] = {"asks": state.asks} if asks and state.asks else {}
     if plan.account is not None:
         told["account"] = plan.account
@@ -265,7 +265,7 @@ def run(  # noqa: PLR0913  (known only to the caller)
     host: str | None = None,
     code: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the run document. `host`: the other machine that it was launched on; `code`: what came back."""
+    """Return the run document. `host`: the other machine where it works; `code`: the code that came back."""
     how = standing.verdict
     output = state.text
     return {
@@ -317,7 +317,7 @@ def _artifacts(plan: Plan) -> dict[str, Any]:
 def _place(
     plan: Plan, state: RunState, standing: Standing, tmux: Mapping[str, Any], *, is_far: bool
 ) -> dict[str, Any]:
-    """Return where in tmux a run is here: the events of a far child name the window that it has there."""
+    """Return a run's place in tmux here. A far child's events do not count: they name its window there."""
     window, pane = tmux.get("window"), tmux.get("pane")
     if is_far:
         window = _text(window)

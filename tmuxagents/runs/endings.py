@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
     from tmuxagents.runs.lifecycle import RunState
 
-# An answer to its question ended the turn: a decision, and no failure.
+# The answer to a question ended the turn: a decision, not a failure.
 _REFUSED = "refused"
 _NOTES = {
     "exit": "only its exit code says so",
     "lines": "its lines do not tell a cut or refused answer from a whole one",
 }
 GRACE_S = 2.0  # the time a settled child has to exit by itself
-# What an agent itself ends a run for, besides errors: the reason, and the message if it gives none.
+# Reasons besides errors for which an agent itself ends a run, with the message if the agent gives none.
 _OWN_REASONS = {
     "limit": "The agent reached a limit of its own.",
     "config": "The agent refused its configuration.",
@@ -46,7 +46,7 @@ class Cause:
         self.exit_code = exit_code  # for a child that never existed
 
     def verdict(self, exit: Exit | None = None) -> Verdict:  # noqa: A002
-        """Return the ending of a run that was ended for this."""
+        """Return the ending of a run that was ended for this cause."""
         substitute = None if self.exit_code is None else Exit(self.exit_code)
         return Verdict(self.status, self.reason, self.message, exit=exit or substitute)
 
@@ -82,7 +82,7 @@ def verdict(
     """Compute the ending of a run whose child has been reaped.
 
     `cause` is set if we ended the child before it settled, `lingered` if we ended it afterwards. Unless
-    `exit_counts`, the exit code of a child that has finished its answer says nothing.
+    `exit_counts`, the exit code of a child that has finished its answer means nothing.
     """
     if cause is not None:
         return cause.verdict(exit)
@@ -110,8 +110,8 @@ def live_verdict(
 ) -> Verdict:
     """Compute the ending of a live run whose child has been reaped. `person`: a person has typed into it.
 
-    An unattended run is judged like a batch run. An attended one that has settled is as good as its last
-    answer, whatever ended it; before that, to leave it is to stop it.
+    An unattended run is judged like a batch run. An attended one that has settled is judged by its
+    last answer, whatever ended it. To leave an attended run before it settles is to stop it.
     """
     if not (person or state.attended):
         if not state.settled:

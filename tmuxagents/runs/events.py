@@ -1,7 +1,7 @@
-"""Events: what a child did, in one shape for every agent, and their codec of one JSON line each. Pure.
+"""Events: what a child did, in one shape for every agent, and their codec, one JSON line each. Pure.
 
-Unknown types and fields survive decoding. Nothing here decides what an event means for the run. The messages
-to a child while it works are here, too.
+Unknown types and fields survive decoding. This module does not decide what an event means for the run. It
+also defines the messages to a working child.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def encode(event: Event) -> bytes:
 
 
 def decode(line: bytes) -> Event | None:
-    """Return the event of a line; None if it is torn, no event, or larger in memory than ours."""
+    """Return the event of a line; None if the line is torn, no event, or larger in memory than our own."""
     if len(line) > _WIDE and (not line.isascii() or b"\\ud" in line or b"\\uD" in line):
         return None
     if len(line) > _BIG and jsonline.is_dense(line):
@@ -120,7 +120,7 @@ def tool_result(
 
 
 def _tail_begins(text: str) -> int:
-    """Return where the end of a long result begins: directly behind its beginning, or with a whole line."""
+    """Return where the end of a long result begins: directly after its beginning, or with a whole line."""
     at = len(text) - RESULT_TAIL_LIMIT
     if at <= RESULT_TEXT_LIMIT:
         return RESULT_TEXT_LIMIT
@@ -128,13 +128,13 @@ def _tail_begins(text: str) -> int:
 
 
 def usage(figures: dict[str, Any]) -> Event:
-    """Build: tokens and cost of one assistant message, and what some agents say besides."""
+    """Build: tokens and cost of one assistant message, and further values of some agents."""
     said = {key: figures[key] for key in USAGE_WORDS if key in figures}
     return Event("usage", {key: figures.get(key, 0) for key in USAGE_KEYS} | said)
 
 
 def turn_end(stop_reason: str | None, *, evidence: str | None = None) -> Event:
-    """Build: the end of one turn, with the model's reason for stopping; `evidence`: if no line proves it."""
+    """Build: the end of one turn, with the model's reason to stop; `evidence`: set if no line proves it."""
     fields: dict[str, Any] = {"stopReason": stop_reason}
     return Event("turn_end", fields if evidence is None else {**fields, "evidence": evidence})
 
@@ -195,13 +195,13 @@ def needs_input(
 
 
 def input_given(kind: str, *, ask: str | None = None, answer: str | None = None, by: str = "") -> Event:
-    """Build: the child has got what it waited for; with the id of a question, its answer and by whom."""
+    """Build: the child's wait is over; for a question, with its id, its answer and the answer's source."""
     fields: dict[str, Any] = {"kind": kind, "text": None}
     return Event("input_given", fields if ask is None else {**fields, "ask": ask, "answer": answer, "by": by})
 
 
 def session_started(session: str, *, model: str | None = None) -> Event:
-    """Build: the child has said the id of its session, and the model that it uses."""
+    """Build: the child has reported the id of its session, and the model that it uses."""
     return Event("session_started", {"session": session, "model": model})
 
 
@@ -228,7 +228,7 @@ INBOX_KINDS = (STEER, FOLLOW_UP, STOP, INBOX_ANSWER)
 
 
 class InboxMessage:
-    """One message. `text` is None if the kind says it all; an answer has its question and who gave it."""
+    """One message. `text` is None if the kind says it all. An answer has its question and its source."""
 
     __slots__ = ("ask", "by", "inbox_id", "kind", "text")
 

@@ -41,7 +41,7 @@ class RunView(Record):
     activity: str | None
     standing: Standing
     machine: Mapping[str, Any] | None  # of a run that was launched on another one (docs/run-directory.md)
-    mark: str | None  # nothing changes while its wrapper lives and its files have this mark
+    mark: str | None  # the state stays the same while the wrapper lives and the files have this mark
     checkpoint: Callable[[], str | None] | None  # makes the text from which the next reader can continue
 
     @property
@@ -51,12 +51,12 @@ class RunView(Record):
 
     @property
     def ended(self) -> bool:
-        """Say whether it has ended."""
+        """Say whether the run has ended."""
         return self.standing.verdict is not None
 
     @property
     def ended_at(self) -> float | None:
-        """Return when it ended; for a lost run, the time of its last sign of life."""
+        """Return when the run ended; for a lost run, the time of its last sign of life."""
         if not self.ended:
             return None
         if self.result is not None and isinstance(self.result.get("endedAt"), (int, float)):
@@ -65,17 +65,17 @@ class RunView(Record):
 
     @property
     def host(self) -> str | None:
-        """Return the name of the machine that it was launched on, if not on this one."""
+        """Return the name of the other machine where the run works; None for this machine."""
         return None if self.machine is None else str(self.machine.get("host") or "?")
 
     @property
     def is_far(self) -> bool:
-        """Say whether another machine has it: of a job of Slurm all files are here."""
+        """Say whether the run is on another machine. A job of Slurm is not: all its files are here."""
         return self.host not in (None, records.SLURM)
 
     @property
     def doing(self) -> str | None:
-        """Return what it is doing now, or what it waits for while it is queued."""
+        """Return what the run is doing now, or what it waits for while it is queued."""
         if self.activity or self.standing.status != records.QUEUED:
             return self.activity
         if self.machine is not None and isinstance(self.machine.get("waiting"), str):
@@ -85,7 +85,7 @@ class RunView(Record):
         return slots.following_words(self.plan.after) if self.plan.after else None
 
     def is_due(self, now: float) -> bool:
-        """Say whether it must be concluded: its wrapper is gone, or did not come in time."""
+        """Say whether the run must be concluded: its wrapper is gone, or did not come in time."""
         if self.standing.foreign or self.result is not None:
             return False
         created = self.plan.created_at
@@ -93,7 +93,7 @@ class RunView(Record):
         return self.ended or (late and directory.identity_of(self.wrapper) is None)
 
     def document(self, now: float) -> dict[str, Any]:
-        """Return the run shape."""
+        """Return the run document."""
         return documents.run(
             self.plan,
             self.state,
@@ -109,18 +109,18 @@ class RunView(Record):
 
     @property
     def code(self) -> Mapping[str, Any] | None:
-        """Return what came back of the code that went with it to another machine, once it is back."""
+        """Return the record of the code that came back from another machine; None before it is back."""
         found = (self.machine or {}).get("code")
         return found.get("back") if isinstance(found, dict) and isinstance(found.get("back"), dict) else None
 
     @property
     def place(self) -> Mapping[str, Any] | None:
-        """Return where in tmux its window is here, as recorded: the wrapper's, or that of a mirror."""
+        """Return the recorded place in tmux of the run's window here: the wrapper's, or that of a mirror."""
         found = ((self.wrapper if self.machine is None else self.machine) or {}).get("tmux")
         return found if isinstance(found, dict) else None
 
     def elapsed(self, now: float) -> float:
-        """Return how long it has worked, in seconds."""
+        """Return how long the run has worked, in seconds."""
         if self.state.started_at is None:
             return 0.0
         if self.result is not None and self.ended and type(self.result.get("durationMs")) is int:
@@ -164,10 +164,10 @@ class Follower:
         reading = self._reading
         facts = reading.facts(self.run_dir, presence)
         if facts.presence != records.HERE and directory.place_of(f"{self.run_dir}/{directory.META}") is None:
-            raise _unknown(self.run_dir)  # removed while we read: what we did not find means nothing
+            raise _unknown(self.run_dir)  # removed while we read: missing files mean nothing then
         if (
             reading.machine is not None
-        ):  # the plan may have changed: the far machine decides what is left open
+        ):  # the plan may have changed: the far machine decides what it left open
             mark = marks.mark_of(f"{self.run_dir}/{directory.META}")
             if mark != self._planned:
                 self.plan, self._planned = directory.read_plan(self.run_dir) or self.plan, mark
@@ -190,7 +190,7 @@ class Follower:
         )
 
     def _mark(self, folder: Mark | None) -> str | None:
-        """Return the mark of its files; None if that could deceive."""
+        """Return the mark of the run's files; None if the mark is not reliable."""
         if folder is None or not marks.is_settled(folder):
             return None
         if folder != self._folder:
@@ -209,7 +209,7 @@ def _unknown(run_dir: str) -> NoSuchRun:
 
 
 def _take_from_result(state: RunState, result: dict[str, Any]) -> None:
-    """Take what no event carries, and what is missing if a full disk has lost the event."""
+    """Take the model, and the start if a full disk has lost its event."""
     if isinstance(result.get("model"), str):
         state.model = result["model"]
     started_at = result.get("startedAt")

@@ -1,4 +1,4 @@
-"""Rule S: which processes end with a run, and which outlive it on purpose; end the former. Joins.
+"""Rule S, which processes end with a run and which outlive it on purpose, and the ending of the first. Joins.
 
 Ended: descendants of the wrapper, and carriers of the run's mark with all their descendants. Spared, with
 their descendants: another run's process, a process of tmuxagents with a role, another user's process, and a
@@ -32,11 +32,11 @@ class Leftovers:
 
 
 class Whose:
-    """Which processes are meant: those of one run of one user.
+    """A selection of processes: those of one run of one user.
 
     `wrapper` is the pid whose descendants count. `child` is pid and start time of the run's own child, given
-    if the wrapper may be gone: we made it lead its session, so it is no service, and that session is the
-    run's. `keep`: background processes are kept, so everything but the child is spared.
+    if the wrapper may be gone. We made the child lead a session, so it is no service, and its whole session
+    is the run's. `keep`: background processes are kept, so everything but the child is spared.
     """
 
     __slots__ = ("child", "keep", "run_id", "uid", "wrapper")
@@ -70,7 +70,7 @@ class Whose:
 
 
 def sort_out(table: Iterable[ProcessRow], whose: Whose) -> Leftovers:
-    """Decide over the whole process table."""
+    """Sort out which processes of the whole table end, and which are spared."""
     rows = {row.pid: row for row in table}
     wrapper = whose.wrapper
     children: dict[int, list[ProcessRow]] = {}
@@ -78,7 +78,7 @@ def sort_out(table: Iterable[ProcessRow], whose: Whose) -> Leftovers:
         children.setdefault(row.ppid, []).append(row)
     roots = list(children.get(wrapper, ())) if wrapper is not None else []
     leader = rows.get(whose.child[0]) if whose.child else None
-    ours = leader is None or whose.is_child(leader)  # else the pid is another process's by now
+    ours = leader is None or whose.is_child(leader)  # else another process has the pid by now
     roots += [row for row in rows.values() if whose.is_root(row, session_is_ours=ours)]
     reached: dict[int, ProcessRow] = {}
     for row in roots:  # it grows: the roots, then all below them, each once
@@ -130,7 +130,7 @@ _FREEZES = 20
 
 
 class LeftoverScope:
-    """Whose processes are meant, and from when on they can exist (clock ticks since boot)."""
+    """Whose processes are meant, and their earliest possible start (clock ticks since boot)."""
 
     __slots__ = ("since", "whose")
 
@@ -147,12 +147,12 @@ class LeftoverScope:
 
 
 def ask(scope: LeftoverScope) -> None:
-    """Ask all that is left to exit."""
+    """Ask all leftovers to exit."""
     _signal(scope.look().ended, signal.SIGTERM, signal.SIGCONT)
 
 
 def freeze(scope: LeftoverScope) -> None:
-    """Freeze all that is left until nothing new appears.
+    """Freeze all leftovers, until no new ones appear.
 
     Without a wrapper above them, new processes can no longer be found once their parent has ended.
     """
@@ -166,7 +166,7 @@ def freeze(scope: LeftoverScope) -> None:
 
 
 def end(scope: LeftoverScope, *, hard: bool = False) -> list[Spared]:
-    """End all that is left and not spared; return what lives on. `hard`: they had their time to exit."""
+    """End all leftovers but the spared ones; return what lives on. `hard`: they had their time to exit."""
     begun = time.monotonic()
     kill_at = begun if hard else begun + TERM_S
     asked: set[tuple[int, int]] = set()
@@ -200,7 +200,7 @@ def _look(scope: LeftoverScope, until: float) -> Leftovers:
 
 
 def _signal(rows: list[ProcessRow], *numbers: int) -> set[tuple[int, int]]:
-    """Send signals to these; return those that were reached or are gone."""
+    """Send signals to processes; return those that were reached or are gone."""
     reached = set()
     for row in rows:
         try:

@@ -120,10 +120,10 @@ class RunState:
         self.asks: list[dict[str, Any]] = []  # open questions that can be answered, the oldest first
         self.exit: Exit | None = None
         self.child_session: str | None = None  # the id of the child's own session, where it has one
-        self.denied = 0  # tool calls that the child was not allowed, and the first of them
+        self.denied = 0  # how many tool calls were denied; `denials` has the first of them
         self.denials: list[dict[str, Any]] = []
         self.left_behind: list[dict[str, Any]] = []
-        # No event carries these two; the wrapper takes them from the reader.
+        # The wrapper takes these two from the reader; of all events, only session_started has the model.
         self.model: str | None = None
         self.error_message: str | None = None
 
@@ -146,7 +146,7 @@ def apply(state: RunState, event: Event) -> None:
 
 
 def _starts_nothing(event: Event) -> bool:
-    """Say whether an event is no work: a stop, or the figures of a whole run, told at its end."""
+    """Say whether an event is no sign of work: a stop, or the usage of a whole run, reported at its end."""
     if event.type == "usage":
         return event.fields.get("basis") in ("run", "session")
     return event.type == "message_sent" and event.fields.get("kind") == "stop"

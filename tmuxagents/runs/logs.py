@@ -1,10 +1,11 @@
 """Files of a run that grow: its logs, written best effort, and the inbox, with the messages to its child.
 
-What cannot be written of a log is counted and stops nothing: a full disk costs log lines, never the result.
+Log lines that cannot be written are counted and stop nothing: a full disk costs log lines, never the result.
 A child's output keeps its first 8 MB and its last 4 to 8 MB.
 
-Watchers get an inotify event only when a file is closed, and we keep ours open. So after a silence we open
-and close it once (a "knock"); the watcher then reads this run again and again until it is silent.
+Watchers get an inotify event only when a file is closed, and we keep events.jsonl open. So with the first
+lines after a silence, we open and close it once (a "knock"). The watcher then reads this run again and again
+until it is silent.
 
 Touches: the run directory.
 """
@@ -78,8 +79,8 @@ class Appender(_Log):
             return
         if self._knocks and time.monotonic() - self._wrote_at >= QUIET_S:
             knock(self._path)
-        # Taken before the write: a reader of these lines starts its quiet timer later, so it is still reading
-        # when our next knock is due.
+        # The time before the write: a reader of these lines starts its timer later, so it still reads when
+        # our next knock is due.
         self._wrote_at = begun_at
 
     def is_in_place(self) -> bool:
@@ -174,7 +175,7 @@ _LOCK_LIMIT_S = 5.0
 
 
 def append_message(run_dir: str, kind: str, text: str | None, **more: str) -> int:
-    """Append a message, of an answer also `ask` and `by`; return its number. Raises OSError."""
+    """Append a message, an answer with `ask` and `by`; return the message's number. Raises OSError."""
     path = f"{run_dir}/{INBOX}"
     handle = os.open(path, _INBOX_FLAGS, 0o600)
     try:
@@ -226,7 +227,7 @@ class Inbox:
         self._place: tuple[int, int] | None = None
 
     def fresh(self) -> list[InboxMessage]:
-        """Return the messages that came since the last call; of more than 1 MB, the first ones."""
+        """Return the messages that came since the last call, at most the first 1 MB of them."""
         place = directory.place_of(self._path)
         if place != self._place:  # the run directory was removed, and this is a new file
             self._place, self._offset = place, 0

@@ -1,7 +1,7 @@
 """What a child is doing, in words: one phrase an event, and the readable transcript made of them. Pure.
 
-No words beyond what the event holds: a call without its argument is named by its tool alone. The transcript
-is plain text without any escape sequence of the child's; `render` shows the same phrases in the window.
+A phrase holds no more than its event: a call without its argument is named by its tool alone. The transcript
+is plain text without escape sequences from the child. `render` shows the same phrases in the window.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class OpenCalls:
         return list(self._calls.values())
 
     def take_up(self, calls: list[tuple[str | None, str, Any]]) -> None:
-        """Go on where another one was."""
+        """Continue with the open calls of another object."""
         self._calls = dict(enumerate(calls, 1))
         self._number = len(calls)
 
@@ -85,7 +85,7 @@ class OpenCalls:
             del self._calls[next(iter(self._calls))]
 
     def answered(self, call_id: str | None, tool: str) -> tuple[str, Any] | None:
-        """Return tool and what is kept of the call that a result belongs to, and forget it."""
+        """Forget the call to which a result belongs; return its tool and what is kept of it."""
         for number in reversed(self._calls):
             known_id, known_tool, kept = self._calls[number]
             if known_id == call_id if call_id is not None else known_tool == tool:
@@ -107,11 +107,11 @@ class Narrator:
         return self._calls.all
 
     def take_up(self, open_calls: list[Call]) -> None:
-        """Go on where another one was."""
+        """Continue with the open calls of another narrator."""
         self._calls.take_up(open_calls)
 
     def phrase(self, event: Event) -> str | None:
-        """Return the phrase of an event, None where there is nothing to say."""
+        """Return the phrase of an event, None if there is nothing to report."""
         fields = event.fields
         if event.type == "assistant_text":
             text = fields.get("text")
@@ -132,7 +132,7 @@ class Narrator:
 
 
 def named_tool(fields: Mapping[str, Any]) -> str:
-    """Return the tool that an event names; one that each agent has, by the name in our table."""
+    """Return the tool that an event names, by the name in our table if it is there."""
     name = _word(fields.get("toolName")) or "tool"
     return _NAMES.get(name, name)
 
@@ -195,9 +195,9 @@ def header(plan: Plan, started: str) -> list[str]:
 
 
 def entry(event: Event, phrase: str | None) -> str | None:
-    """Return the entry of one event, None where it has none. `phrase` is the narrator's.
+    """Return the transcript's entry of one event, None if it has none. `phrase` is the narrator's.
 
-    It may hold newlines, and nothing else that a terminal obeys.
+    The entry may hold newlines, but nothing else that a terminal obeys.
     """
     fields = event.fields
     if event.type == "assistant_text":
@@ -216,7 +216,7 @@ def entry(event: Event, phrase: str | None) -> str | None:
 
 
 def _said(event: Event) -> str:
-    """Return the entry of what was said to a child, what it waits for, or what it was denied."""
+    """Return the entry of a message to a child, of a wait for a person, or of a denied tool call."""
     words = event.fields.get("text") or event.fields.get("kind") or event.fields.get("toolName")
     if event.type == "denied":
         words = f"{words}: {event.fields.get('why')}"
@@ -229,7 +229,7 @@ def plain_output(text: str) -> str | None:
 
 
 def closing(verdict: Verdict, duration_s: float) -> str:
-    """Return the last line: how it ended, and after how long."""
+    """Return the last line: how the run ended, and after how long."""
     lasted = f"after {int(duration_s)}s"
     if verdict.status == "completed":
         return f"Completed {lasted}"

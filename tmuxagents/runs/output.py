@@ -1,4 +1,4 @@
-"""Read what a run wrote: its answer, its transcript, its events, also while it still works. Joins."""
+"""Read the answer, the transcript and the events of a run, also while it still works. Joins."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tmuxagents.runs.inspect import RunView
 
 _LOOK_EVERY_S = 0.1
-_SLICE = 1024 * 1024  # of a log of any size, so much is in memory at once
+_SLICE = 1024 * 1024  # how much of a log is in memory at once
 _BIGGEST_PROMPT = 64 * 1024 * 1024
 
 
@@ -32,7 +32,7 @@ def answer(run: RunView, max_bytes: int | None = None) -> str | None:
     text = run.state.text
     if text is None and run.plan.reopens:
         before = f"{os.path.dirname(run.run_dir)}/{os.path.basename(str(run.plan.resumes))}"
-        with contextlib.suppress(NoSuchRun):  # it was opened again, and nothing has been said since
+        with contextlib.suppress(NoSuchRun):  # the session was opened again, without an answer since then
             return answer(inspect(before), max_bytes)
     if run.ended:
         whole = directory.read_bytes(f"{run.run_dir}/{directory.OUTPUT}", limit=directory.BIGGEST_OUTPUT)
@@ -46,7 +46,7 @@ def answer(run: RunView, max_bytes: int | None = None) -> str | None:
 
 
 def event_lines(run_dir: str, *, after: int, follow: bool) -> Iterator[bytes]:
-    """Yield the event lines behind a sequence number."""
+    """Yield the event lines after a sequence number."""
     for line in _lines(run_dir, directory.EVENTS, follow=follow):
         event = events.decode(line)
         if event is not None and event.seq > after:
@@ -58,9 +58,9 @@ def event_lines(run_dir: str, *, after: int, follow: bool) -> Iterator[bytes]:
 def session_lines(
     run_dirs: Sequence[str], *, follow: bool, last: int | None = None, times: bool = False
 ) -> Iterator[bytes]:
-    """Yield the transcript of a session, its runs one after the other, and at last what they have used.
+    """Yield the transcript of a session, one run after the other, and at last their usage.
 
-    The latest is followed, if any is. `last`: yield only that number of the lines so far.
+    With `follow`, the latest run is followed. `last`: of the lines so far, yield only that number.
     """
     lines = _session_lines(run_dirs, follow=follow, times=times)
     if last is not None and follow:
@@ -82,7 +82,7 @@ def _session_lines(run_dirs: Sequence[str], *, follow: bool, times: bool) -> Ite
 
 
 def _timed_lines(run_dir: str, *, follow: bool) -> Iterator[bytes]:
-    """Yield the lines of the transcript that have a time, with it: those of events, and the end."""
+    """Yield the transcript's lines that have a time, with this time: those of events, and the end."""
     for at, entry in _told_again(run_dir, follow=follow):
         yield from _with_time(at, entry)
     run = inspect(run_dir)
@@ -98,13 +98,13 @@ def _with_time(at: float, entry: bytes) -> Iterator[bytes]:
 
 
 def used(run_dirs: Sequence[str]) -> Iterator[bytes]:
-    """Yield what runs have used, below an empty line; nothing if it is nothing."""
+    """Yield the usage of runs, below an empty line; nothing if the usage is zero."""
     line = words.line([inspect(run_dir).state.usage for run_dir in run_dirs])
     yield from (b"", line.encode()) if line else ()
 
 
 def transcript_lines(run_dir: str, *, follow: bool) -> Iterator[bytes]:
-    """Yield the lines of the transcript; where it could not be written, what the events say instead."""
+    """Yield the lines of the transcript; if it could not be written, lines made from the events."""
     empty = True
     for line in _lines(run_dir, directory.TRANSCRIPT, follow=follow):
         empty = False
@@ -114,7 +114,7 @@ def transcript_lines(run_dir: str, *, follow: bool) -> Iterator[bytes]:
 
 
 def _told_again(run_dir: str, *, follow: bool) -> Iterator[tuple[float, bytes]]:
-    """Yield the entries that the events make, each with its moment."""
+    """Yield the transcript entries made from the events, each with its time."""
     narrator = Narrator()
     for line in event_lines(run_dir, after=0, follow=follow):
         event = events.decode(line)
@@ -124,18 +124,18 @@ def _told_again(run_dir: str, *, follow: bool) -> Iterator[tuple[float, bytes]]:
 
 
 def _lines(run_dir: str, name: str, *, follow: bool) -> Iterator[bytes]:
-    """Yield the complete lines of a file, until the run has ended if they are followed.
+    """Yield the complete lines of a file; with `follow`, until the run has ended.
 
-    Raises NotPossible at the end if some were passed over: see runs/directory.
+    Raises NotPossible at the end if lines beyond the limits of runs/directory were skipped.
     """
     offset = passed_over = 0
     place = None
     path = f"{run_dir}/{name}"
-    follower = Follower(run_dir) if follow else None  # it reads on, however long the log is by now
+    follower = Follower(run_dir) if follow else None  # it reads only new events
     while True:
         if place != (place := directory.place_of(path)):
             offset = 0  # removed under a living wrapper, and begun anew
-        # Ended is asked before the file is read: what was written before the end is then never missed.
+        # The end is checked before the file is read, so that no line from before the end is missed.
         ended = follower is None or follower.look().ended
         while True:
             before = offset
@@ -152,11 +152,11 @@ def _lines(run_dir: str, name: str, *, follow: bool) -> Iterator[bytes]:
         raise NotPossible(message, kind="log-too-long", hint="no run writes that; look at the file itself")
 
 
-# --- as the tools of a parent tell it ---------------------------------------------------------------------
+# --- for the tools of a parent ----------------------------------------------------------------------------
 
 
 def told(run_dir: str) -> RunSaid:
-    """Return a run as its session's transcript tells it, and the prompt of a run that continues it."""
+    """Return what a run said, for its session's transcript and the prompt of a run that continues it."""
     run = inspect(run_dir)
     how = run.standing.verdict
     messages = conversation.messages(_asked(run), _events(run_dir))
@@ -164,7 +164,7 @@ def told(run_dir: str) -> RunSaid:
 
 
 def _asked(run: RunView) -> str:
-    """Return what a run was asked, without what was said in the runs before it."""
+    """Return a run's prompt, without the transcript of the runs before it."""
     task = run.plan.task
     written = directory.read_bytes(f"{run.run_dir}/{directory.PROMPT}", limit=_BIGGEST_PROMPT)
     if written is None:

@@ -56,7 +56,7 @@ class FileSpec:
 
 
 def parse(spec: str, *, is_file: bool, field: str = "file") -> FileSpec:
-    """Parse a word of a command line. `is_file`: there is a file with exactly this name, so it is meant."""
+    """Parse a word of a command line. `is_file`: a file has exactly this name, so the word is its path."""
     found = None if is_file else _SLICE.fullmatch(spec)
     if found is None:
         return _checked(FileSpec(spec), field)
@@ -95,7 +95,7 @@ def _checked(spec: FileSpec, field: str) -> FileSpec:
     for key in sorted(keys):
         if getattr(spec, key) < 1:
             raise _refused(f"needs {key} to be 1 or more: lines count from 1", field)
-    if len(keys) > 1 and keys not in ({"start", "end"}, {"head", "tail"}):  # of the latter the tail counts
+    if len(keys) > 1 and keys not in ({"start", "end"}, {"head", "tail"}):  # of head and tail, tail counts
         raise _refused(f"asks for {' and '.join(sorted(keys))} at once", field)
     return spec
 
@@ -116,13 +116,13 @@ _BEFORE, _BEHIND = f"Previously:{_GAP}", f"{_GAP}Instructions:{_GAP}"  # around 
 
 
 def may_be_read(resolved: str, folder: str, *, allow_outside: bool = False) -> bool:
-    """Say whether a file may go into a prompt: it is in the child's folder, or others were allowed."""
+    """Say whether a file may go into a prompt: it is in the child's folder, or files outside are allowed."""
     return allow_outside or paths.is_inside(resolved, folder)
 
 
 def file_block(spec: FileSpec, found: FileText) -> str:
     """Return the part of the prompt for one file: its lines, or the reason why they are missing."""
-    path = spec.path.encode("utf-8", "replace").decode("utf-8")  # a name need not be UTF-8, and a prompt is
+    path = spec.path.encode("utf-8", "replace").decode("utf-8")  # a prompt is UTF-8, a name need not be
     if found.problem == records.OUTSIDE:
         return f"[access denied: path outside project directory: {path}]"
     if found.problem == records.MISSING:
@@ -157,7 +157,7 @@ def compose(task: str, *, blocks: Iterable[str] = (), transcript: str | None = N
 def without_transcript(prompt: str, task: str, length: int | None) -> str:
     """Return an effective prompt without its transcript of `length` characters.
 
-    If the prompt does not look like that, it was changed after it was written, and only the task is returned.
+    If the prompt has another form, it was changed after it was written, and only the task is returned.
     """
     if length is None:
         return prompt

@@ -1,4 +1,4 @@
-"""Read a run's directory, once or again and again, and nothing twice. Writes nothing.
+"""Read a run's directory, once or again and again, and no part of it twice. Writes nothing.
 
 While the wrapper lives, reading may continue from another process's checkpoint: the state after the first
 part of the events, as one text. Once the wrapper is gone, the whole log is read again, unless a result says
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 # --- checkpoints ------------------------------------------------------------------------------------------
 
-_VERSION = 5  # raised when events add up to something else than before, or when the text has other fields
+_VERSION = 5  # raised when the same events give another state, or when the text has other fields
 _LONGEST = 64 * 1024  # bytes
 
 
@@ -50,8 +50,8 @@ class Checkpoint(Record):
     calls: list[Call]  # those without a result so far
 
 
-# A checksum covers the text: one that is damaged, or of another version, is ignored. RunReader checks which
-# file a checkpoint belongs to. No ending is ever concluded from one.
+# A checksum covers the text. A text that is damaged, or of another version, is ignored. RunReader checks
+# which file a checkpoint belongs to. No ending is ever concluded from a checkpoint.
 
 
 def encode_checkpoint(point: Checkpoint) -> str | None:
@@ -73,7 +73,7 @@ def encode_checkpoint(point: Checkpoint) -> str | None:
 
 
 def decode_checkpoint(text: str) -> Checkpoint | None:
-    """Return the checkpoint that a text says; None if it is damaged or of another version."""
+    """Return the checkpoint in a text; None if the text is damaged or of another version."""
     head, brace, rest = str(text).partition("{")  # a damaged registry may hold anything
     line = (brace + rest).encode("utf-8", "replace")
     if head != _head(line):
@@ -94,7 +94,7 @@ def _head(line: bytes) -> str:
 
 # --- reading ----------------------------------------------------------------------------------------------
 
-_SLICE = 1024 * 1024  # of a log of any size, so much is in memory at once
+_SLICE = 1024 * 1024  # how much of a log is in memory at once
 _HEAD = 4
 _TAIL = 256
 _MOST_LINES = 2_000_000  # of the events; like directory.MOST_BYTES, more than days of work need
@@ -107,7 +107,7 @@ GOES_ON = (records.HERE, records.MIRRORED)  # a reader may go on where another s
 
 
 def presence_of(wrapper: Mapping[str, Any] | None, machine: Mapping[str, Any] | None) -> str:
-    """Return where the wrapper of a run is: of one on another machine the processes here say nothing."""
+    """Return where the wrapper of a run is. The processes here prove nothing about another machine."""
     if machine is not None:
         return records.MIRRORED
     return process.presence(directory.identity_of(wrapper))
@@ -152,8 +152,8 @@ class RunReader:
     def facts(self, run_dir: str, presence: str | None = None) -> Facts:
         """Read what is new, in an order that cannot mislead, and return the facts.
 
-        First we read who the wrapper is and whether it lives, then what it wrote: a wrapper writes its result
-        before it goes, so "gone" followed by "no result" is no race. If a wrapper came in between, we read
+        First we read who the wrapper is and whether it lives, then its files. A wrapper writes its result
+        before it exits, so "gone" followed by "no result" is no race. If a wrapper came in between, we read
         all again. We do the same if a checkpoint was used and the events must now decide the ending.
         `presence`: given if the caller knows that the wrapper lives.
         """
@@ -184,7 +184,7 @@ class RunReader:
             return Facts(presence=where, started=self._started, result=result)
 
     def _continue_from(self, text: str) -> None:
-        """Take up a checkpoint; `_read_events` checks whether it is one of these events."""
+        """Take up a checkpoint; `_read_events` checks whether it belongs to these events."""
         point = decode_checkpoint(text)
         if point is not None:
             self.state, self.activity = point.state, point.activity
@@ -194,7 +194,7 @@ class RunReader:
             self._since, self._started = point.mark, True
 
     def checkpoint(self) -> str | None:
-        """Return a checkpoint for the next reader; None if it had better begin with the first event."""
+        """Return a checkpoint for the next reader; None if that reader should begin with the first event."""
         mark = self.events_mark()
         if mark is None or mark[:2] != self._events or not self._started:
             return None
@@ -220,14 +220,14 @@ class RunReader:
 
     def _read_wrapper(self, run_dir: str) -> dict[str, Any] | None:
         if self._is_new(run_dir, directory.WRAPPER):
-            # The wrapper never changes; a living one makes its file again if that was removed.
+            # wrapper.json never changes; a living wrapper writes it again if it was removed.
             self.wrapper = directory.read_wrapper(run_dir) or self.wrapper
         return self.wrapper
 
     def _is_new(self, run_dir: str, name: str) -> bool:
         mark = mark_of(f"{run_dir}/{name}")
         known = mark is not None and self._marks.get(name) == mark
-        self._marks[name] = mark  # taken before the reading: what is written meanwhile is new again
+        self._marks[name] = mark  # taken before the reading, so that later changes are new again
         return not known
 
     def _read_events(self, run_dir: str) -> None:
@@ -256,7 +256,7 @@ class RunReader:
                 self.activity = _TOO_LONG
         if self._offset < mark[2]:
             self.activity = _TOO_MUCH
-            self.state.settled = False  # the rest may say that the child went on: nothing is proven
+            self.state.settled = False  # the rest may show that the child went on, so nothing is proven
 
     def _fold(self, lines: list[bytes]) -> None:
         early, self._early = lines[: self._early], max(0, self._early - len(lines))

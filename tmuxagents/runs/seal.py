@@ -1,8 +1,8 @@
 """A run's seal: a file outside of its directory with hashes of its plan and the identity of its child.
 
 A child can write to its run's directory, so a file there counts only if the seal agrees. The child runs as
-the same user and could forge the seal, too, but not by writing to the run's directory alone. runs/writing
-writes it, the launcher one line and the wrapper another.
+the same user and could forge the seal, too, but not by writing to the run's directory alone. `runs/writing`
+writes the seal: the launcher writes its first line, and the wrapper adds the line about the child.
 
 Touches: seals beside the run directories.
 """
@@ -26,10 +26,10 @@ _TEXTS = (directory.SYSTEM_PROMPT, directory.APPEND_SYSTEM_PROMPT)
 
 
 class Sealed:
-    """What a run was launched with: its plan, and its system prompts by the names of their files.
+    """A run's plan, and its system prompts by the names of their files, compared with the seal.
 
-    `changed` names the files that have changed since. That is unknown if the run is not `sealed`: it is older
-    than seals, or its seal is gone.
+    `changed` names the files that have changed since the launch. Changes are unknown if the run is not
+    `sealed`: it is older than seals, or its seal is gone.
     """
 
     __slots__ = ("changed", "plan", "sealed", "texts")
@@ -85,7 +85,7 @@ def _read(run_dir: str, name: str, sizes: dict[str, Any] | None) -> bytes | None
 
 
 def _object(run_dir: str, key: str) -> dict[str, Any] | None:
-    """Return what the launcher wrote into a seal under a key; None if there is no seal, or not that in it."""
+    """Return the launcher's object under a key of a seal; None if there is no seal, or no such object."""
     return next((line[key] for line in _lines(run_dir) if isinstance(line.get(key), dict)), None)
 
 

@@ -1,7 +1,7 @@
-"""Slots and tickets: the cap on running children, and whose turn it is. Joins.
+"""Slots and tickets: the limit on running children, and the order in which runs get their turn. Joins.
 
-A running run holds the lock of a slot file, a queued run that of its ticket. The kernel releases the locks of
-a process that dies. The oldest ticket is first.
+A running run holds the lock of a slot file. A queued run holds the lock of its ticket. The
+kernel releases the locks of a process that dies. The oldest ticket is first.
 """
 
 from __future__ import annotations
@@ -138,10 +138,10 @@ def pause_s(position: int, waited_s: float = RUSH_S) -> float:
 
 
 def waiting_words(position: int) -> str:
-    """Say that a run waits for a slot."""
+    """Return the words for a run that waits for a slot."""
     return f"waiting for a slot, {position} before you" if position else "waiting for a slot"
 
 
 def following_words(run_ids: Iterable[str]) -> str:
-    """Say that a run waits for others."""
+    """Return the words for a run that waits for others."""
     return f"waits for {', '.join(run_id[:_SHOWN] for run_id in run_ids)}"

@@ -74,7 +74,7 @@ def title(name: Any, task: Any) -> str:
 def doing(shown: SnapshotRow) -> str | None:
     """Return what a run is doing, and how long it has been quiet: `npm test · quiet 45s`.
 
-    If a tool is running, that is how long it has been; the same of a machine that does not answer.
+    While a tool runs, that is how long it has run. For a machine that does not answer, its silence is shown.
     """
     if shown.unreachable_s is not None:
         lost = f"{cell(shown.host)} unreachable for {figures.span(shown.unreachable_s)}"
@@ -91,7 +91,7 @@ def denied(count: int) -> str:
 
 
 def status(run: Mapping[str, Any]) -> str:
-    """Return the status of a run; one whose child was denied tool calls does not read as plain success."""
+    """Return the status of a run, with denied tool calls: then it does not look like plain success."""
     count = run.get("denied")
     return f"{run['status']}, {denied(count)}" if count else str(run["status"])
 
@@ -125,7 +125,7 @@ def status_line(counts: Mapping[str, int], waiting: int, whose: str = "bg", *, u
 def status_text(
     counts: Mapping[str, int], waiting: int, *, last_end: float, now: float, unreachable: int = 0
 ) -> str:
-    """Return what a status line shows: nothing any more some time after the last end."""
+    """Return the text of the status line, which is empty from some time after the last end on."""
     fades = fades_in(counts, last_end=last_end, now=now)
     return status_line(counts, waiting, unreachable=unreachable) if fades is None or fades > 0 else ""
 
@@ -137,7 +137,7 @@ def fades_in(counts: Mapping[str, int], *, last_end: float, now: float) -> float
 
 
 def mark(name: str, status: str = records.COMPLETED) -> str:
-    """Return the mark in the status line of a run that has just ended."""
+    """Return the mark of a run that has just ended, for the status line."""
     plain = "".join(sign for sign in safe.line(name) if sign.isprintable() and sign != "#")
     return f"{records.SIGNS.get(status, records.SIGNS[records.COMPLETED])} {fit(plain, _MARK) or NONE}"
 
@@ -164,7 +164,7 @@ def cell(value: Any) -> str:
 
 
 def plain(value: Any) -> str:
-    """Return such a value as a text of any length, on one line."""
+    """Return a value of a run as a text of any length, on one line."""
     return (safe.line(value) if value and isinstance(value, str) else "") or NONE
 
 
@@ -204,7 +204,7 @@ def stopped_line(shown: SnapshotRow, *, was_over: bool = False) -> str:
 
 
 def cause(message: str) -> str:
-    """Return the message of a failure on one line; a provider's JSON in a person's words."""
+    """Return the message of a failure on one line; a provider's JSON becomes a sentence."""
     if "{" not in message and message != records.CANCELLED_MESSAGE:
         return safe.line(message)
     from tmuxagents.text.cause import sentence  # noqa: PLC0415  (for few errors)

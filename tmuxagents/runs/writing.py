@@ -1,9 +1,9 @@
 """Change a run directory: make it whole, lock and claim it, replace its files, announce its end.
 
-Files that others decide by (wrapper.json, result.json) are written atomically. A child runs as the same user
-and may put anything in our way. So nothing is written through a link: the directory is opened first, and
-files are named inside it. What is in the way is moved aside. A run's seal (runs/seal) is made and removed
-here, too.
+Files on which other processes rely (wrapper.json, result.json) are written atomically. A child runs as the
+same user and may put anything in our way. So nothing is written through a link: the directory is opened
+first, and files are named inside it. Anything in the way is moved aside. This module also makes and removes a
+run's seal (runs/seal).
 
 Touches: the run directory.
 """
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from tmuxagents.records import Plan
 
 _REPLACED = (MACHINE, META, PROMPT, WRAPPER, OUTPUT, RESULT)  # written beside their place, then put there
-_MACHINE_LOCK_S = 2.0  # who changes it takes a moment
+_MACHINE_LOCK_S = 2.0  # a change takes only a moment
 RESERVE = 64 * 1024
 _OURS = 0o700
 _SET_UP = (META, SYSTEM_PROMPT, APPEND_SYSTEM_PROMPT)  # what decides how a child is set up
@@ -56,7 +56,7 @@ _SET_UP = (META, SYSTEM_PROMPT, APPEND_SYSTEM_PROMPT)  # what decides how a chil
 def create(runs: str, plan: Plan, texts: Mapping[str, bytes]) -> str:
     """Make a run directory from its plan and its prompt files; return its path.
 
-    It gets its name only when it is whole: no reader ever sees half a run.
+    The directory gets its name only when it is whole, so that no reader ever sees half a run.
     """
     os.makedirs(runs, mode=0o700, exist_ok=True)
     path = f"{runs}/{plan.run_id}"
@@ -90,17 +90,17 @@ def remove_unbegun(run_dir: str) -> None:
 
 
 def _seal(run_dir: str, texts: Mapping[str, bytes]) -> None:
-    """Write down, outside of the directory, what its plan and system prompts are known by."""
+    """Write the seal of a run, outside of its directory, for its plan and system prompts."""
     path = seal_of(run_dir)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    unseal(run_dir)  # of a run of this name that was removed by hand
+    unseal(run_dir)  # the seal of a run of this name that was removed by hand
     _write_new(path, _sealing(texts, far=MACHINE in texts))
 
 
 def _sealing(texts: Mapping[str, bytes], *, far: bool) -> bytes:
     """Return the text of a seal.
 
-    `far`: it was launched on another machine. A child that writes a machine.json for itself gains nothing.
+    `far`: the run works on another machine. Only then does its machine.json count, which a child could write.
     """
     found = {name: texts[name] for name in _SET_UP if name in texts}
     known = {name: sha256(text) for name, text in found.items()}
@@ -122,7 +122,7 @@ def seal_child(run_dir: str, wrapper: Mapping[str, Any], child: int, started: in
 
 
 def take_plan(run_dir: str, text: bytes) -> None:
-    """Replace the plan of a run by that of the machine where it works, and its seal. Raises OSError."""
+    """Replace a run's plan by that of the machine where it works, and renew its seal. Raises OSError."""
     texts = {META: text}
     for name in _SET_UP[1:]:
         found = read_bytes(f"{run_dir}/{name}")
@@ -134,7 +134,7 @@ def take_plan(run_dir: str, text: bytes) -> None:
 
 
 def change_machine(run_dir: str, changes: Mapping[str, Any]) -> None:
-    """Change what is written down of the machine where a run works. Raises OSError."""
+    """Change the record of the machine where a run works. Raises OSError."""
     held = lock(run_dir, _MACHINE_LOCK_S, f"{MACHINE}.lock")
     try:
         before = read_machine(run_dir)
@@ -224,7 +224,7 @@ def lock(run_dir: str, limit_s: float, name: str = LOCK) -> int | None:
 
 
 def claim(run_dir: str, wrapper: Mapping[str, Any]) -> bool:
-    """Write wrapper.json, whole, if there is none; say whether there was none. Only under the lock."""
+    """Write wrapper.json, whole, unless there is one; say whether it was written. Only under the lock."""
     folder = open_folder(run_dir)
     name = f".{WRAPPER}.{secret()}"
     try:
@@ -241,9 +241,9 @@ def claim(run_dir: str, wrapper: Mapping[str, Any]) -> bool:
 
 
 def restore(run_dir: str, plan: Plan, wrapper: Mapping[str, Any], place: tuple[int, int] | None) -> bool:
-    """Restore what is gone of a run whose wrapper lives: its directory, its plan, its wrapper.json.
+    """Restore missing parts of a run whose wrapper lives: its directory, its plan, its wrapper.json.
 
-    `place` is the directory's old place. Say whether it was gone, and all logs with it. Raises OSError.
+    `place` is the directory's old place. Say whether the directory was gone, with all logs. Raises OSError.
     """
     there = place_of(run_dir)
     gone = there != place
@@ -321,7 +321,7 @@ def _move_aside(folder: int, name: str) -> None:
 
 
 def write_result(run_dir: str, result: Mapping[str, Any]) -> None:
-    """Write the ending. Raises OSError. Only under the lock, only once."""
+    """Write the result. Raises OSError. Only under the lock, only once."""
     replace(run_dir, RESULT, jsonline.encode(result))
 
 
@@ -338,7 +338,7 @@ def announce(run_dir: str) -> bool:
 
 
 def see(run_dir: str) -> None:
-    """Record that a person looks at a run now. The watcher hears it. Raises OSError."""
+    """Record that a person looks at a run now. The watcher notices it. Raises OSError."""
     folder = open_folder(run_dir)
     try:
         flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
