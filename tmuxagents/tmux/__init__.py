@@ -1,12 +1,12 @@
-"""tmux: one server, by its socket. It decides nothing and prints nothing. Touches: tmux.
+"""The access to one tmux server, by its socket. This folder decides nothing, prints nothing. Touches: tmux.
 
     windows  a run's window: open, find, mark, close      clients  showing a run, handing a terminal over
     style    the look of sessions, the status line        sessions  those of layouts
-    servers  which server is which, without asking it     place  which one a run goes to
+    servers  which server is which, without asking it     place  which server a run goes to
 
-No text of a user is in any name, target, directory or format: ids and fixed words only (script). Every call
-is bounded (runner). Sessions, windows and panes are libtmux's objects, made and commanded by `library`, which
-alone imports it; docs/architecture.md lists what stays below it, and why.
+Names, targets, directories and formats hold no text of a user, only ids and fixed words (script). Every call
+has a time limit (runner). Sessions, windows and panes are objects of libtmux, which only `library` imports.
+docs/architecture.md lists the calls that do without libtmux, and why.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ __all__ = [
 
 
 class Tmux:
-    """One server, alive or not. If a call has to start it, `umask` is what windows of people get on it."""
+    """One server, alive or not. If a call has to start it, windows that people open there get `umask`."""
 
     __slots__ = ("_runner", "options", "socket", "status", "windows")
 
@@ -85,14 +85,14 @@ class Tmux:
 
     @property
     def sessions(self) -> Sessions:
-        """Return what there is to do with sessions of layouts."""
+        """Return the access to sessions of layouts."""
         from tmuxagents.tmux.sessions import Sessions  # noqa: PLC0415  (a launch needs none of it)
 
         return Sessions(self._library)
 
     @property
     def keys(self) -> Keys:
-        """Return what there is to do with keys."""
+        """Return the access to keys."""
         return Keys(self._runner)
 
     def identity(self) -> ServerLife:
@@ -104,7 +104,7 @@ class Tmux:
 def choose_place(
     environment: Mapping[str, str], *, flag: str | None, setting: str | None
 ) -> tuple[ChosenServer, TmuxCaller | None]:
-    """Return the server that a call means, and where in tmux the caller is."""
+    """Return the server that a call means, and the caller's place in tmux."""
     from tmuxagents.tmux import place  # noqa: PLC0415  (the watcher chooses none)
 
     inside = caller(environment)
@@ -124,9 +124,9 @@ def choose_place(
 
 # --- options and keys as a person has set them ------------------------------------------------------------
 #
-# They are read as they are, and written as they were. Below libtmux, which changes values when it reads them
-# (`007`, `on`, `$HOME`), knows no key bindings, and would put a text on tmux's command line, where 16 KB are
-# the limit and every process can read it.
+# They are read and written back unchanged. This goes around libtmux, which changes values when it reads them
+# (`007`, `on`, `$HOME`), knows no key bindings, and would put a text on tmux's command line. A command line is
+# limited to 16 KB, and every process can read it.
 
 
 class Options:
@@ -138,7 +138,7 @@ class Options:
         self._runner = runner
 
     def read(self, name: str) -> str | None:
-        """Return an option's value to the letter; None where it is not set."""
+        """Return an option's value unchanged; None if it is not set."""
         if not self._runner.ask(["show-options", "-gq", _checked(name)]):
             return None
         return "\n".join(self._runner.ask(["show-options", "-gqv", name]))
@@ -148,13 +148,13 @@ class Options:
         return int(self._runner.ask(["display-message", "-p", f"#{{w:#{{T:{_checked(name)}}}}}"])[0])
 
     def write(self, name: str, value: str | None) -> None:
-        """Set an option; None: as if it never was set."""
+        """Set an option; None: unset it."""
         words = ["-gu", _checked(name)] if value is None else ["-g", _checked(name), value]
         self._runner.ask(["source-file", "-"], text=f"{script.script(['set-option', *words])}\n".encode())
 
 
 def _checked(name: str) -> str:
-    """Return an option's name: in a name, too, tmux obeys formats."""
+    """Return an option's name if it is safe: tmux obeys formats in names, too."""
     script.a_name(name.removeprefix("@"))
     return name
 
@@ -171,8 +171,8 @@ class Keys:
         self._runner = of
 
     def binding(self, table: str, key: str) -> str | None:
-        """Return the command that a key is bound to, as tmux lists it; None where it is bound to none."""
-        # All of the table: asked for one key, 3.7 says nothing, as if nothing were bound.
+        """Return the command that a key is bound to, as tmux lists it; None if there is no binding."""
+        # The whole table is listed: for a single key, 3.7 prints nothing, as if nothing were bound.
         answer = self._runner.run(["list-keys", "-T", script.a_name(table)])
         for line in answer.lines if answer.code == 0 else ():
             name, _, command = line.partition(f" -T {table} ")[2].lstrip().partition(" ")

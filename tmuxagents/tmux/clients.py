@@ -1,8 +1,8 @@
-"""Clients of a server: what each one shows, and showing a run to one without moving others. Touches: tmux.
+"""The clients of a server: list them, and show a run to one without moving others. Touches: tmux.
 
-libtmux's own list of clients is not used: one odd title on any screen breaks it, and it says "nobody" where
-tmux does not answer. A view is a session that shows one window of another session to one client, and goes
-when that client leaves; its commands are lists, carried out in one call.
+libtmux's own list of clients is not used. One odd title on any screen breaks it, and it is empty if tmux does
+not answer. A view is a session that shows one window of another session to one client, and ends when that
+client leaves. A view's commands are lists, and each list is carried out in one call.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ _SHELL_SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 _SCRIPT_SAFE = _SHELL_SAFE | frozenset(' "#&;{}\\')
 _ARRIVES_WITHIN_S = 10.0
 _PAUSE_S = 0.01
-# What a terminal does that is handed over. tmux says in which session a client was detached. In the one that
-# the terminal was lent to, or a view of another run: it goes back. In another one, to which the person has
-# switched by themselves: they have left tmux.
+# The program of a terminal on loan. tmux prints the session from which a client was detached. If it is the one
+# that the terminal was lent to, or a view of another run, the terminal goes back. If it is any other, the
+# person has switched to it by themselves, and so has left tmux.
 _ON_LOAN = (
     "socket=$1 shown=$2 flags=$3; shift 3; "
     'left=$(tmux -u -S "$socket" attach-session -f "$flags" -t "=$shown:" ";" '
@@ -59,9 +59,9 @@ class Client:
     window: str
     pane: str
     control: bool
-    flags: frozenset[str] = frozenset()  # those that it can be attached with again
+    flags: frozenset[str] = frozenset()  # those with which it can be attached again
     view: bool = False  # its session is one of our views
-    holds_session: bool = False  # that session ends when this client leaves it: its person wants it so
+    holds_session: bool = False  # by a person's option, that session ends when this client leaves it
     holds_server: bool = False
     trail: str = ""  # as it was given when a run was shown in this session, to any client
     run_id: str = ""  # the tag of the window that it shows
@@ -73,7 +73,7 @@ class Client:
 
 
 class Clients:
-    """The clients of one server. Each raises NoServer or Unanswered where tmux gives no answer."""
+    """The clients of one server. Each method raises NoServer or Unanswered if tmux gives no answer."""
 
     __slots__ = ("_server", "_socket")
 
@@ -87,9 +87,9 @@ class Clients:
         return _clients(at.cmd("list-clients", "-F", _ROW).stdout)
 
     def at(self, pane: str) -> Client | None:
-        """Return the client at which a person types in a pane: the latest of its session, None if none.
+        """Return the client where a person types in a pane: the last used one of its session, None if none.
 
-        The pane by its id, or by its terminal's path: that of a dead pane may be another terminal's by now.
+        `pane` is an id or a terminal's path. A dead pane has no path: another terminal may have it by now.
         """
         if pane.startswith("/"):
             here = script.both(script.equal("#{pane_tty}", script.a_client(pane)), "#{?pane_dead,,x}")
@@ -104,7 +104,7 @@ class Clients:
     # --- showing a run ----------------------------------------------------------------------------------
 
     def show(self, client: str, window: str, *, session: str, run_id: str, trail: str = "") -> bool:
-        """Show a client a view of a run's window; say whether that is there, in that session, and the run's.
+        """Show a view of a run's window to a client; say whether the window is in that session and the run's.
 
         `trail` is kept with the view.
         """
@@ -114,12 +114,12 @@ class Clients:
         return self._holds(window, run_id, *shown, session=session)
 
     def _holds(self, window: str, run_id: str, *commands: Command, session: str) -> bool:
-        """Carry commands out if a window is there, in that session, and the run's; say whether it is."""
+        """Carry commands out if a window is in that session and the run's; say whether it is."""
         there, target = self._server.window(window), f"{session}:{window}"
         return self._server.holds(there, windows.tagged(window, run_id), *commands, target=target)
 
     def back(self, client: str) -> None:
-        """Show at a client the session that it showed before; raise TmuxRefused if there is none."""
+        """Show a client the session that it showed before; raise TmuxRefused if there is none."""
         self._server.cmd("switch-client", "-c", script.a_client(client), "-l")
 
     def detach(self, client: str) -> None:
@@ -128,7 +128,7 @@ class Clients:
 
     def arrives(self, client: str, session: str) -> bool:
         """Wait until a client shows a session, by its id or name; say whether it came in time."""
-        # A view is still expecting its client while that is about to leave for it.
+        # A view still expects its client while the client is on its way.
         row = f"#{{client_name}} #{{?#{{{_EXPECTED}}},-,#{{session_id}} #{{session_name}}}}"
         deadline = time.monotonic() + _ARRIVES_WITHIN_S
         while not any(
@@ -141,7 +141,7 @@ class Clients:
         return True
 
     def end_view(self, session: str) -> None:
-        """End a view at once if no client shows it; it would end by itself in some seconds."""
+        """End a view at once if no client shows it; without this call it would end in some seconds."""
         is_it = script.both(script.equal("#{session_id}", script.an_id(session, "$")), windows.IS_VIEW)
         alone = script.both(script.equal("#{session_attached}", "0"), script.equal("#{session_windows}", "1"))
         kill = ["kill-session", "-t", session]
@@ -151,9 +151,9 @@ class Clients:
     def attach_argv(
         self, window: str, *, session: str, run_id: str, read_only: bool = False, trail: str = ""
     ) -> list[str]:
-        """Return the program that shows a run's window on the terminal it is executed on, outside tmux.
+        """Return the program that shows a run's window on its own terminal, outside tmux.
 
-        It looks at the tag itself, and leaves with a word where the window is not the run's.
+        The program checks the window's tag itself, and leaves with a message if the window is not the run's.
         """
         place, view = f"{script.an_id(session, '$')}:{script.an_id(window, '@')}", _new_view()
         attach = ["attach-session", *(["-r"] if read_only else []), "-t"]
@@ -165,9 +165,9 @@ class Clients:
         return ["tmux", "-u", "-S", self._socket, *look]
 
     def prepare_view(self, window: str, *, session: str, run_id: str, trail: str = "") -> str | None:
-        """Make a session that shows a run's window; return its name, None if that is not the run's.
+        """Make a view of a run's window; return the view's name, None if the window is not the run's.
 
-        It ends when its client leaves, or when none came in a minute.
+        The view ends when its client leaves, or if none comes within a minute.
         """
         view = _new_view()
         made = [*_making(view, window, session), *_kept(trail, f"={view}:"), *_expecting(view)]
@@ -175,9 +175,10 @@ class Clients:
         return view if self._holds(window, run_id, *made, session=session) else None
 
     def hand_over(self, client: Client, *, socket: str, session: str, read_only: bool = False) -> None:
-        """Lend a client's terminal to a session, of this server or another; leaving that leads back.
+        """Lend a client's terminal to a session of this server or another, until the person leaves it.
 
-        Back to the pane that the client shows now. Not nested: the terminal has one client at any time.
+        The terminal then returns to the pane that the client shows now. Clients are not nested: the terminal
+        has one at any time.
         """
         name = script.a_client(client.name)
         kept = {*client.flags, *(_LOOK_ONLY.split(",") if read_only else ())}
@@ -193,7 +194,8 @@ class Clients:
         back = ["true"] if client.view else self._back(client)  # a view is gone by then
         detach = ["detach-client", "-t", name, "-E", f"exec {_shell([*lent, *back])}"]
         if socket == self._socket and session.startswith(style.VIEW):
-            # tmux takes the shell of the session that is left: the person's may be any, so a view's is taken.
+            # The program is run by the shell of the session that is left. A person's shell may be any, so the
+            # client leaves from the view, which gets /bin/sh.
             shell = ["set-option", "-t", f"={session}:", "default-shell", "/bin/sh"]
             switch = ["switch-client", "-c", name, "-t", f"={session}:"]
             self._server.ask(switch, shell, detach, [shell[0], "-u", *shell[1:-1]])
@@ -201,7 +203,7 @@ class Clients:
             self._server.ask(detach)
 
     def _back(self, client: Client) -> list[str]:
-        """Return the program that shows what a client shows now, if that moves no other client."""
+        """Return the program that shows again what a client shows now, if that moves no other client."""
         session, window, pane = client.session, client.window, client.pane
         place = f"{script.an_id(session, '$')}:{script.an_id(window, '@')}.{script.an_id(pane, '%')}"
         is_there = script.both(script.equal("#{window_id}", window), script.equal("#{pane_id}", pane))
@@ -248,7 +250,7 @@ def _client(row: Sequence[str], *, only: bool) -> Client:
 
 
 def _kept(trail: str, target: str) -> list[Command]:
-    """Return what keeps a trail with a session: no option of it, and no program in it sees it."""
+    """Return the commands that keep a trail with a session, unseen by its options and its programs."""
     if not trail:
         return []
     if not _SHELL_SAFE.issuperset(trail):
@@ -257,7 +259,7 @@ def _kept(trail: str, target: str) -> list[Command]:
 
 
 def _shell(words: Sequence[str]) -> str:
-    """Return words for a shell that may be any: in single quotes, and none that needs more."""
+    """Return words for any shell, in single quotes; refuse a word that needs more."""
     for word in words:
         if word != _ON_LOAN and (not _SCRIPT_SAFE.issuperset(word) or word.endswith("\\")):
             message = f"The terminal cannot be handed over: {word!r} is no word for every shell."
@@ -266,22 +268,22 @@ def _shell(words: Sequence[str]) -> str:
 
 
 _LOOKING = "@tmuxagents_view"  # what a view does every few seconds
-_LEFT = "@tmuxagents_left"  # and what when a client leaves it
+_LEFT = "@tmuxagents_left"  # what a view does when a client leaves it
 _DETACHED = "client-detached"
 _EXPECTED = "@tmuxagents_expected"  # set on a view that waits for its client
 _LOOK_S = 5
-_UNSEEN_S = 60  # so long a prepared view waits for its client
+_UNSEEN_S = 60  # a prepared view waits this long for its client
 # Windows that a person opened in a view are not ours to end.
 _WANTED = f"#{{||:#{{||:#{{session_attached}},#{{{_EXPECTED}}}}},#{{!=:#{{session_windows}},1}}}}"
 
 
 def _new_view() -> str:
-    """Return a name that no other view has: a list of commands cannot try the next one."""
+    """Return a name that no other view has, since a list of commands cannot try another name."""
     return f"{style.VIEW}{os.urandom(6).hex()}"
 
 
 def _making(view: str, window: str, session: str) -> list[Command]:
-    """Return what makes a session that has one window, and that window is another session's, too.
+    """Return the commands that make a view: a session with one window, which another session has, too.
 
     Nothing comes between these commands: the window is where it was when it was looked for.
     It checks every few seconds whether a client still shows it. Not by destroy-unattached: with
@@ -304,9 +306,9 @@ def _making(view: str, window: str, session: str) -> list[Command]:
 
 
 def _letting_go(view: str) -> list[Command]:
-    """Return what lets a view end at once when its last client is detached.
+    """Return the commands that end a view at once when its last client is detached.
 
-    For the end of a list: it asks a shell first, and the server does other work until that answers.
+    They belong at the end of a list: they ask a shell first, and meanwhile the server does other work.
     """
     target = f"={view}:"
     unwanted = script.both(_is_it(view), f"#{{?{_WANTED},0,1}}")
@@ -315,13 +317,13 @@ def _letting_go(view: str) -> list[Command]:
     hook = script.script(["set-hook", "-t", target, _DETACHED, look])
     return [
         ["set-option", "-t", target, _LEFT, left],
-        # A person's hook would not be run where there is one of the session's own.
+        # A hook of the session's own would keep a person's global hook from running.
         ["if-shell", f"! tmux show-hooks -g {_DETACHED} | grep -q ' '", hook],
     ]
 
 
 def _expecting(view: str) -> list[Command]:
-    """Return what lets a view wait for its client, and end if none has come in a minute."""
+    """Return the commands that let a view wait for its client, and end if none comes in a minute."""
     arrived = ["set-option", "-u", "-t", f"={view}:", _EXPECTED]
     let_go = script.later(_UNSEEN_S, f"={view}:", script.by_shell(arrived))
     return [["set-option", "-t", f"={view}:", _EXPECTED, "1"], let_go]

@@ -1,10 +1,10 @@
-"""libtmux's sessions, windows and panes over our own runner. Imported where it is used: it takes 40 ms.
+"""libtmux's sessions, windows and panes over our own runner. The import takes 40 ms, so only users import it.
 
-Objects are made from ids that our filtered queries return, and act by their `cmd`, which calls the
-server's. What libtmux reads by itself (`refresh`, `windows`, `from_window_id`) goes around `cmd`, without a
-limit of time, and one odd title on the server breaks it: here it finds no program, and so fails at once.
-Not used either: `split`, `new_window` and `new_session`, which read what they have made and take a program
-as a line for a shell, and `show_option`, which changes values.
+Objects are made from ids that our filtered queries return, and act by their `cmd`, which calls the server's.
+libtmux's own reads (`refresh`, `windows`, `from_window_id`) go around `cmd`. They have no time limit, and one
+odd title on the server breaks them. Here they find no program, so they fail at once. `split`, `new_window` and
+`new_session` are not used: they read back what they have made, and take a program as a line for a shell.
+`show_option` is not used, since it changes values.
 
 Touches: tmux.
 """
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
     Target = libtmux.Session | libtmux.Window | libtmux.Pane
 
-_NO_PROGRAM = "/nonexistent/tmux"  # for what would go around `cmd`
+_NO_PROGRAM = "/nonexistent/tmux"  # for calls that would go around `cmd`
 
 
 class BoundedServer(libtmux.Server):
-    """A server whose commands are bounded in time. One that tmux refuses raises Refused."""
+    """A server whose commands have a time limit. A command that tmux refuses raises TmuxRefused."""
 
     def __init__(self, of: Runner, *, folder: str = runner.NOWHERE) -> None:
         super().__init__(socket_path=of.socket, tmux_bin=_NO_PROGRAM)
@@ -65,7 +65,7 @@ class BoundedServer(libtmux.Server):
 
     def holds(self, at: Target, condition: str, *commands: Command, target: str | None = None) -> bool:
         """Carry commands out at an object if a condition holds, in one step; say whether it held."""
-        # Said first: with its last window a server ends, and says no more.
+        # The answer is printed first: with its last window a server ends, and prints no more.
         then = script.script(script.say(windows.YES), *commands)
         otherwise = script.script(script.say(windows.NO))
         done = at.cmd("if-shell", "-F", condition, then, otherwise, target=target)
@@ -73,7 +73,7 @@ class BoundedServer(libtmux.Server):
 
 
 class _Done(tmux_cmd):
-    """What a command came to, as libtmux hands it on. Its own class would have started a process."""
+    """The outcome of a command in libtmux's form. The class of libtmux would start a process."""
 
     def __init__(self, words: Command, answer: TmuxAnswer) -> None:
         self.cmd = ["tmux", *words]

@@ -1,4 +1,4 @@
-"""Where a run's window goes: which tmux server, which session, under which names. Pure.
+"""The place of a run's window: the tmux server, the session, and the names. Pure.
 
 tmux reads a name as a format, so a person's words are reduced to harmless letters.
 """
@@ -20,7 +20,7 @@ _LONGEST = 32  # of a window's name
 _LONGEST_PROJECT = 24  # with the longest suffix a session's name has 48 letters
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 _SUFFIXES = (4, 8, 16)
-# How letters are spelt that hold no Latin one, in the order of Unicode; a dot is for a silent one.
+# The Latin spellings of other letters, in the order of Unicode; a dot is for a silent letter.
 _CYRILLIC = "a b v g d e zh z i i k l m n o p r s t u f kh ts ch sh shch . y . e yu ya"
 _GREEK = "a v g d e z i th i k l m n x o p r s s t y f ch ps o"
 _LATIN = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "ħ": "h", "þ": "th", "ł": "l"}
@@ -37,7 +37,7 @@ FLAG, ENVIRONMENT, SETTING, CALLER, DEFAULT = "flag", "environment", "setting", 
 
 
 class ChosenServer(NamedTuple):
-    """A server by its absolute socket path, and why this one. `own`: its options are ours to set."""
+    """A server by its absolute socket path, and why it was chosen. `own`: its options are ours to set."""
 
     socket: str
     source: str
@@ -50,7 +50,8 @@ def choose(
 ) -> ChosenServer:
     """Choose the server: by flag, variable or setting, else the caller's, else our own.
 
-    `wanted` is by source; `folder` is where tmux keeps the sockets of names; `caller` the socket in `$TMUX`.
+    `wanted` has a name or path for each source. `folder` is where tmux keeps the sockets of names. `caller` is
+    the socket in `$TMUX`.
     """
     own = f"{folder}/{OWN}"
     for source in (FLAG, ENVIRONMENT, SETTING):
@@ -74,18 +75,18 @@ def socket_path(wanted: str, folder: str, source: str) -> str:
 
 
 def owner(project: str) -> str:
-    """Return what a session carries to tell whose it is."""
+    """Return the hash by which a session shows whose project it belongs to."""
     return sha256(project.encode("utf-8", "surrogateescape"))[: _SUFFIXES[-1]]
 
 
 def session_names(project: str) -> tuple[str, ...]:
-    """Return the names of a project's session, the later ones for when others have the earlier ones."""
+    """Return the names of a project's session; a later one is used if other sessions have the earlier ones."""
     last = project.rstrip("/").rpartition("/")[2]
     return numbered(f"agents-{safe_name(last, 'project', longest=_LONGEST_PROJECT)}", owner(project))
 
 
 def numbered(name: str, owner_: str) -> tuple[str, ...]:
-    """Return names for a session, the later ones for when another project has the earlier ones."""
+    """Return names for a session; a later one is used if another project has the earlier ones."""
     return (name, *(f"{name[: _LONGEST - 1]}-{owner_[:length]}" for length in _SUFFIXES))
 
 

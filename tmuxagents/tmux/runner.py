@@ -1,7 +1,7 @@
-"""The one way to tmux: by argv, to a named socket, bounded in time, with the meaning of what it answers.
+"""The only way to call tmux: by argv, at a named socket, within a time limit, with a typed answer.
 
-A question has three answers: what tmux says, `NoServer`, and `Unanswered`, which is not "no": a command that
-was given up may still be carried out when a stopped server goes on. All calls of libtmux come this way, too.
+A call has three outcomes: tmux's answer, `NoServer`, and `Unanswered`. `Unanswered` does not mean no: a stopped
+server may still carry out the command when it continues. All calls of libtmux come this way, too.
 
 Touches: tmux.
 """
@@ -27,9 +27,9 @@ _SLASHING = "3.4"  # prints a backslash before each `$` of a name, and nothing e
 _SLASHED = re.compile(r"\\(?=\$[A-Za-z_{])")
 NOWHERE = "/"  # the working directory of a tmux client that needs no other
 
-# What a server that we start gets of the environment. It passes it to every window that is ever opened there,
-# so nothing of a run, of a parent agent or of the first launcher's keys may be in it. The rest (agent socket,
-# display) comes with each client that attaches, by tmux's own update-environment.
+# The part of the environment that a server gets which we start. The server passes it to every window that is
+# ever opened there, so it must hold nothing of a run or a parent agent, and no key of the first launcher. The
+# rest (agent socket, display) comes with each client that attaches, by tmux's own update-environment.
 _KEPT = frozenset(
     {
         *("PATH", "HOME", "SHELL", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR"),
@@ -43,15 +43,15 @@ _known: dict[str, str] = {}  # socket -> the version of its server
 
 
 class Unanswered(Unusable):
-    """Nothing came in time: the command may have been carried out, or still be."""
+    """No answer came in time. The command may have been carried out, or may still be."""
 
 
 class NoServer(Unusable):
-    """No server listens at this socket. It may still live: a socket can be removed under it."""
+    """No server listens at this socket. A server may still live, if its socket was removed."""
 
 
 class Denied(Unusable):
-    """We may not talk to this socket."""
+    """We are not allowed to use this socket."""
 
 
 class Dying(NoServer):
@@ -59,11 +59,11 @@ class Dying(NoServer):
 
 
 class TmuxRefused(Unusable):
-    """Tmux answered that it did not do it, in its own words."""
+    """A refusal by tmux, in its own words."""
 
 
 class TmuxAnswer:
-    """What one call of tmux came to."""
+    """The outcome of one call of tmux."""
 
     __slots__ = ("code", "error", "text")
 
@@ -95,7 +95,7 @@ class Runner:
         ask_version = self.socket not in _known
         asked = [("display-message", "-p", "#{version}"), *commands] if ask_version else commands
         answer = call(self.socket, listed(asked), text=text, folder=folder, umask=self.umask)
-        if ask_version and answer.text:  # nothing at all: not even read by tmux, which its words will tell
+        if ask_version and answer.text:  # without text, tmux has read nothing, and its error reports why
             version, _, answer.text = answer.text.partition("\n")
             refuse_old(version, f"The tmux server at {self.socket}")
             _known[self.socket] = version
@@ -112,7 +112,7 @@ class Runner:
 
 
 def refusal(answer: TmuxAnswer, kind: str) -> TmuxRefused:
-    """Return the error for an answer that says no."""
+    """Return the error for a refusal."""
     return TmuxRefused(f"tmux says: {answer.error or answer.code}.", kind=kind)
 
 
@@ -125,7 +125,7 @@ def listed(commands: Sequence[Command]) -> list[str]:
 
 
 def closed(word: str) -> str:
-    """Return a word that is no separator: tmux ends a command at any word with a semicolon at its end."""
+    """Return a word that ends no command: tmux takes a semicolon at a word's end as a separator."""
     return f"{word[:-1]}\\;" if word.endswith(";") else word
 
 
@@ -137,7 +137,7 @@ def call(
     folder: str = NOWHERE,
     umask: int | None = None,
 ) -> TmuxAnswer:
-    """Call tmux once with words that are already closed; raise where that is no answer."""
+    """Call tmux once with words that are already closed; raise if no server could answer."""
     if socket not in _known:
         try:
             servers.refuse_foreign(socket)
@@ -152,10 +152,10 @@ def call(
 def _spawn(
     words: list[str], *, text: bytes | None, folder: str, umask: int | None, asked: str = ""
 ) -> TmuxAnswer:
-    """Run the program; -u, since without it LC_ALL=C makes underscores of what is not ASCII."""
+    """Run the program; without -u, LC_ALL=C would turn all but ASCII into underscores."""
     try:
         # run() kills the client at the limit and then waits for it alone. Popen with communicate() would
-        # go on waiting for the end of the pipe, which a stopped server holds as well.
+        # go on waiting for the end of the pipe, which a stopped server holds open, too.
         done = subprocess.run(
             ["tmux", "-u", *words],
             input=text,
@@ -189,7 +189,7 @@ def scrubbed(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _raise_meaning(error: str, socket: str) -> None:
-    """Raise what a failed call means, if it means that there is no server to talk to."""
+    """Raise the fitting error if a failed call means that no server can be reached."""
     if "server exited unexpectedly" in error or "lost server" in error:
         raise _no_server(socket, Dying)
     if "no server running on" in error or ("error connecting to" in error and "No such file" in error):
@@ -224,7 +224,7 @@ def client_version() -> str:
 
 
 def refuse_old(version: str, what: str) -> None:
-    """Raise Unusable for a tmux below 3.2a; what has no number in its version is newer than any that has."""
+    """Raise Unusable for a tmux below 3.2a. A version that is no number, such as `master`, is the newest."""
     digits = version.removeprefix("next-")
     major, _, rest = digits.partition(".")
     if major and not major.isdigit():

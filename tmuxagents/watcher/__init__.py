@@ -1,7 +1,7 @@
-"""The process beside all runs: from run directories to the registry, the status line, and announcements.
+"""The process that brings news from run directories to the registry, the status line and the announcements.
 
-It shows, and nothing depends on it but what it shows. `main` is in watcher/run; system/watcher_lock starts
-it.
+Nothing depends on the watcher except what it shows. `main` is in watcher/run; system/watcher_lock starts the
+process.
 
 Joins.
 """

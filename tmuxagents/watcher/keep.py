@@ -1,7 +1,7 @@
-"""The keeper of runs in Slurm: says what they wait for, and concludes those whose job is over. Joins.
+"""The keeper of runs in Slurm: records what they wait for, and concludes those whose job is over. Joins.
 
-One process for a state directory, by its lock. It asks Slurm for all jobs at once, often while things change
-and seldom while they do not. Slurm's silence means nothing for any run, and is only recorded.
+A lock allows one keeper for a state directory. It asks Slurm about all jobs at once, often while they change
+and seldom while they do not. If Slurm does not answer, that is only recorded: no run changes.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from tmuxagents.slurm.jobs import Job
 
 _LOOK_S = 1.0  # for new runs and for results, in the run directories
-_ASK_S, _ASK_AT_MOST_S, _SLOWER = 2.0, 30.0, 1.5  # Slurm, which serves many
+_ASK_S, _ASK_AT_MOST_S, _SLOWER = 2.0, 30.0, 1.5  # between two requests to Slurm, which serves many
 _GRACE_S = 3.0  # the result may need a moment from the node's file system to ours
-_DEAD_S = 10.0  # Slurm may know better why a wrapper was killed
-_ABSENT_S = 20.0  # a job that Slurm does not know, again and again, is forgotten
+_DEAD_S = 10.0  # Slurm may still report why a wrapper was killed
+_ABSENT_S = 20.0  # a job that Slurm has not listed for this long is forgotten
 
 
 def keep(home: str, environment: Mapping[str, str]) -> None:
-    """Keep the runs of a state directory that are in Slurm until none is left; leave if another does."""
+    """Keep a state directory's runs in Slurm until none is left; leave if another process keeps them."""
     keeper = JobKeeper(home, environment)
     while keeper.open_runs():
         held = link.take(home, records.SLURM)
@@ -45,7 +45,7 @@ def keep(home: str, environment: Mapping[str, str]) -> None:
         try:
             keeper.run()
         finally:
-            os.close(held)  # then look again: what begins from now on finds the lock free
+            os.close(held)  # then look again: a keeper that begins from now on finds the lock free
 
 
 class JobKeeper:
@@ -56,7 +56,7 @@ class JobKeeper:
         self._home = home
         self._environment = environment
         self._done: set[str] = set()  # ended, or no job of Slurm
-        self._since: dict[tuple[str, str], float] = {}  # (run, what is the matter) -> since when
+        self._since: dict[tuple[str, str], float] = {}  # (run, condition) -> since when
         self._heard_at, self._unreachable_since = link.heard(home, records.SLURM)
         self._pause_s = _ASK_S
 
@@ -91,7 +91,7 @@ class JobKeeper:
         return found
 
     def _round(self, runs: Mapping[str, Mapping[str, Any]]) -> bool:
-        """Ask Slurm, and act on what it says; say whether anything has changed."""
+        """Ask Slurm, and act on its answer; say whether anything has changed."""
         try:
             known = {job.run_id: job for job in commands.queue(self._environment)}
         except Unusable as silence:
@@ -113,17 +113,17 @@ class JobKeeper:
         return self._compare(run_dir, marker, job)
 
     def _compare(self, run_dir: str, marker: Mapping[str, Any], job: Job) -> bool:
-        """Act on what Slurm says of the job of a run; say whether anything has changed."""
+        """Act on the state of a run's job; say whether anything has changed."""
         name = os.path.basename(run_dir)
         if job.is_over:
             if self._lasts(name, "over", _GRACE_S):
                 conclude(run_dir, cause=job.cause, never_came=job.never_came, gone=True)
             return True
         wrapper = directory.identity_of(directory.read_wrapper(run_dir))
-        if job.is_queued and wrapper is not None:  # it ran, and was put back: a run starts once
+        if job.is_queued and wrapper is not None:  # it ran and was queued again, but a run starts only once
             return self._call_off(run_dir, job, jobs.PREEMPTED)
         if job.is_running and process.presence(wrapper) == records.GONE:
-            # Killed together with Slurm's own process beside it, so Slurm has not noticed.
+            # The wrapper was killed together with Slurm's process beside it, so Slurm has not noticed.
             return self._lasts(name, "dead", _DEAD_S) and self._call_off(run_dir, job, None)
         words = jobs.waiting_words(job.reason) if job.is_queued else None
         if words != marker.get("waiting"):
@@ -139,7 +139,7 @@ class JobKeeper:
         return True
 
     def _confirm(self, run_dir: str, marker: Mapping[str, Any], job: Job | None) -> bool:
-        """Settle a run whose launcher has not written down its job: it is at work on that, or was killed."""
+        """Settle a run without a recorded job. Its launcher is about to record it, or was killed."""
         held = writing.lock(run_dir, 0.0, handed.SUBMIT_LOCK)
         if held is None:
             return True
@@ -154,12 +154,12 @@ class JobKeeper:
         return True
 
     def _lasts(self, name: str, what: str, limit_s: float) -> bool:
-        """Say whether this has been the matter with a run for as long as that."""
+        """Say whether a run has been in this condition up to the limit."""
         now = time.monotonic()
         return now - self._since.setdefault((name, what), now) >= limit_s
 
     def _tell(self, silence: str | None) -> None:
-        """Write down whether Slurm answers, and since when it does not."""
+        """Record whether Slurm answers or, if not, since when and why."""
         now = round(time.time(), 3)
         if silence is None:
             self._unreachable_since, self._heard_at = None, now

@@ -1,9 +1,9 @@
-"""The mirror of one host: copies the directories of its runs here while they work, and whatever they leave.
+"""The mirror of one host: copies the directories of its runs here while they work, and then the results.
 
-One process and one ssh session for all runs of a host. It writes nothing but what the far machine has
-written, byte for byte; the result of a run comes last. A mirror that is killed loses nothing: the next one
-continues at the end of what is here. It also hands over runs that the host has not got yet, and says since
-when the host has not answered.
+All runs of a host share one process and one ssh session. Files are copied byte for byte, and the result comes
+last. A run that is gone there ends here as lost. If a mirror is killed, nothing is lost: the next one
+continues at the end of the local copies. A mirror also hands over runs that the host has not got yet, and
+records since when the host has not answered.
 
 Joins.
 """
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from tmuxagents.machines.follow import Frame
     from tmuxagents.machines.hosts import Host
 
-IDLE_S = 5.0  # a mirror without runs stays so long
-SILENT_S = 12.0  # a living link says something every 3 s
+IDLE_S = 5.0  # a mirror without runs stays for this long
+SILENT_S = 12.0  # a living link sends something every 3 s
 _LOOK_S = 0.2  # between two looks for new runs
 _HAND_OVER_S = 1.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 30.0
@@ -57,12 +57,12 @@ class Mirror:
         self._unsent: set[str] = set()
         self._known: set[str] = set()  # every run that was looked at once
         self._listed: object = None
-        self._asked: set[str] = set()  # of the far end, over this connection
+        self._asked: set[str] = set()  # runs that were requested over this connection
         self._client: subprocess.Popen[bytes] | None = None
         self._reader = FrameReader()
         self._heard_at: float | None = None  # by the clock on the wall
         self._noted_at = self._heard_mono = 0.0
-        self._losses = 0  # of connections, since something was heard
+        self._losses = 0  # lost connections since something was heard
         self._is_lost = False
         self._why: str | None = None
         self._pause_s = _FIRST_PAUSE_S
@@ -98,7 +98,7 @@ class Mirror:
         if mark == self._listed:
             return
         names = {name for name in os.listdir(self._runs) if is_run_id(name)} - self._known
-        # A run that comes within the same tick of the clock does not show: it is looked for again.
+        # A run that comes within the same clock tick does not change the mark, so the folder is read again.
         self._listed = mark if mark is not None and is_settled(mark) else None
         for name in names:
             self._known.add(name)
@@ -148,7 +148,7 @@ class Mirror:
                 far.end_unsent(run_dir, cause)
 
     def _hand_over_one(self, name: str, run_dir: str) -> endings.Cause | None:
-        """Hand one run over if it is ready, under its lock; return why it ends instead, if it does."""
+        """Hand one run over if it is ready; its lock is held. Return the cause if the run ends instead."""
         if directory.read_result(run_dir) is not None:
             self._unsent.discard(name)
             return None
@@ -195,7 +195,7 @@ class Mirror:
             os.set_blocking(stream.fileno(), False)
 
     def _listen(self, limit_s: float) -> None:
-        """Ask for what is new of the runs, and take in what comes."""
+        """Request the news of the runs, and take in what arrives."""
         client = self._client
         assert client is not None
         assert client.stdout is not None
@@ -224,7 +224,7 @@ class Mirror:
                 self._take(frame)
         except (Broken, NotInStep, BrokenPipeError) as why:
             self._lose(str(why) or None)
-        except OSError as error:  # our own disk is full, say: it is tried again
+        except OSError as error:  # for example, our own disk is full: try again
             self._lose(f"here: {error.strerror}")
 
     def _ask(self, client: subprocess.Popen[bytes]) -> None:
@@ -247,13 +247,13 @@ class Mirror:
         if why is None:
             why = refusals.of_ssh(said, self._host.name, self._host.destination).message
         self._losses += 1
-        if self._losses > 1:  # a connection may end, and the next one come at once
+        if self._losses > 1:  # after one loss, the next connection may come at once
             self._miss(why)
         self._try_at = time.monotonic() + self._pause_s
         self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
 
     def _miss(self, why: str) -> None:
-        """Write down that the host does not answer, unless that is known."""
+        """Record that the host does not answer, unless that is recorded already."""
         if self._is_lost:
             return
         self._is_lost, self._why = True, why
@@ -261,7 +261,7 @@ class Mirror:
         link.write(self._home, self._host.name, heard_at=self._heard_at, since=since, why=why)
 
     def _hang_up(self) -> str:
-        """End our end of the connection; return what ssh said."""
+        """Close our side of the connection; return what ssh printed."""
         client, self._client = self._client, None
         if client is None:
             return ""
@@ -302,7 +302,7 @@ class Mirror:
 
     def _take_whole(self, run_dir: str, name: str, frame: Frame) -> None:
         if frame.name == directory.META:
-            # Most often the launcher has had it already. A child there may have damaged it.
+            # Most often the plan is here already. A child there may have damaged its copy.
             known = directory.read_bytes(f"{run_dir}/{directory.META}")
             if frame.text != known and directory.is_plan(run_dir, frame.text):
                 writing.take_plan(run_dir, frame.text)
@@ -317,14 +317,14 @@ class Mirror:
 
 
 def main(home: str, name: str, environment: Mapping[str, str]) -> int:
-    """Be the mirror of a host, unless there is one."""
+    """Run the mirror of a host, unless it has one."""
     held = link.take(home, name)
     if held is None:
         return 0
     try:
         host = hosts.find_host(name, environment)
         Mirror(home, host, environment).keep()
-    except TmuxAgentsError as why:  # the host was removed, say: it is looked for again, but not all the time
+    except TmuxAgentsError as why:  # for example, the host was removed: the next try comes after a pause
         link.write(home, name, heard_at=None, since=time.time(), why=why.message)
         time.sleep(_LONGEST_PAUSE_S)
         return why.exit_code

@@ -1,7 +1,7 @@
-"""One watcher from taking the lock to leaving: round after round it reads, saves, shows and announces.
+"""One watcher from taking the lock to leaving: each round reads, saves, shows and announces.
 
-Its registry is always open. While the file cannot be used, a database in memory takes its place; afterwards
-the file gets all that it has learned. The log holds each complaint once, since most would come every round.
+The watcher always has a registry. While the file cannot be used, a database in memory replaces it; later the
+file gets everything learned meanwhile. The log holds each complaint once, since most would come every round.
 
 Joins.
 """
@@ -38,15 +38,15 @@ if TYPE_CHECKING:
 
 ROUND_S = 0.05
 SWEEP_S = 2.0
-SWEEP_DEAF_S = 0.5  # where nothing tells of changes
+SWEEP_DEAF_S = 0.5  # while no event reports changes
 IDLE_S = 60.0
 _LAST_SHOWINGS_S = 6.0  # longer than one call of tmux may take
-_LATEST = 200  # runs among which unseen failures are looked for at the beginning
+_LATEST = 200  # runs that are searched for unseen failures at the beginning
 _TAKE_S = 0.2  # another process may test the lock right now
 
 
 def main(arguments: list[str]) -> None:
-    """Run the watcher of a state directory, unless it has one; leave without Python's slow way out."""
+    """Run the watcher of a state directory, unless it has one; exit without Python's slow shutdown."""
     home = os.path.abspath(arguments[0])
     places.refuse_foreign(home)
     handed = watcher_lock.adopt(home, int(arguments[1])) if len(arguments) > 1 else None
@@ -75,7 +75,7 @@ class Watcher:
         self._hooks = Hooks(self._waiting.wake, self._complain)
         self._telling = Telling(self._folder, environment, self._screens, self._hooks)
         self._held = -1
-        self._seen: tuple[str, int] | None = None  # the registry, and its last change that was looked at
+        self._seen: tuple[str, int] | None = None  # the registry's name, and the last change that was read
         self._lost: frozenset[str] = frozenset()  # machines that do not answer
         self._round_at = self._sweep_at = 0.0
         self._busy_at = time.monotonic()
@@ -91,7 +91,7 @@ class Watcher:
                 return  # the lock was removed or replaced: other processes now see another one, or none
             self._prune()
             self._screens.flush(_LAST_SHOWINGS_S)
-            # First let go, then look: what begins from now on finds the lock free and starts a watcher.
+            # First let go, then look: a run that begins from now on finds the lock free and starts a watcher.
             os.close(self._held)
             names = self._begun()
             if not names:
@@ -113,7 +113,7 @@ class Watcher:
                 self._busy_at = now
             if now - self._busy_at >= self._idle_s or not watcher_lock.holds(self._home, self._held):
                 return
-            # A run that speaks is read in the next round anyway: only what is urgent comes before it.
+            # A run that speaks is read in the next round anyway: only urgent news comes before that.
             woken = self._waiting.wait(self._due() - time.monotonic(), patiently=self._runs.speaking)
             names = woken.gone
             rest = self._round_at + ROUND_S - time.monotonic()
@@ -127,7 +127,7 @@ class Watcher:
         return {name for name in names if self._runs.is_new(name)}
 
     def _prune(self) -> None:
-        """Remove what is older than the settings keep it, now that no run is active."""
+        """Remove runs that are older than the settings allow, now that no run is active."""
         from tmuxagents.upkeep.prune import prune_old  # noqa: PLC0415  (once, at the end of hours)
 
         try:
@@ -136,7 +136,7 @@ class Watcher:
             self._complain(f"old runs cannot be removed: {error}")
 
     def _furnish(self, server: tmux.Tmux) -> None:
-        """Give the server that is for tmuxagents alone marks and keys, where it has none."""
+        """Give marks and keys to the server that is for tmuxagents alone, if it has none."""
         if server.socket != f"{tmux.socket_folder(self._environment)}/{place.OWN}":
             return
         from tmuxagents.integrate.tmux import furnish  # noqa: PLC0415  (for this one server)
@@ -146,7 +146,7 @@ class Watcher:
     # --- a round
 
     def _due(self) -> float:
-        """Return when something is to be done, whatever comes."""
+        """Return when the next round is due, even if nothing wakes the watcher before."""
         dues = [self._sweep_at, self._screens.due(), 0.0 if self._runs.is_pressed else None]
         dues.append(self._round_at + ROUND_S if self._runs.speaking else None)
         idle_at = self._busy_at + self._idle_s if not self._runs.busy else None
@@ -168,7 +168,7 @@ class Watcher:
         self._show(rows, endings, sweep=sweep or seen)
 
     def _sweep(self) -> set[str]:
-        """Check all that no event reports; return the runs that are to be read."""
+        """Check everything that no event reports; return the runs that must be read."""
         watcher_lock.bound_log(self._home)
         names, unheard = self._runs.due(self._tail.since)
         if unheard:
@@ -190,7 +190,7 @@ class Watcher:
         return names | self._runs.unknown(self._book.use(self._open_rows))
 
     def _open_rows(self, book: Registry) -> list[Row]:
-        """Return the rows of all runs that have not ended or were not announced, if there is any change."""
+        """Return the rows of all runs that have not ended or were not announced, if the registry changed."""
         reconcile(book, self._folder)
         with book.reading():
             seen = (book.name(), book.last_change())
@@ -200,7 +200,7 @@ class Watcher:
         self._seen = seen
         return rows
 
-    # --- what comes of it
+    # --- saved, shown and announced
 
     def _show(self, rows: Mapping[str, Row], endings: Sequence[Ending], *, sweep: bool) -> None:
         """Save the rows, then show them, then announce the endings: in this order."""
@@ -223,13 +223,13 @@ _LONGEST = 1000
 
 
 class Complaints:
-    """Says a thing once. Stderr is the log."""
+    """Logs each complaint once. Stderr is the log."""
 
     def __init__(self) -> None:
         self._said: set[str] = set()
 
     def __call__(self, words: str) -> None:
-        """Say it, unless it was said."""
+        """Log a complaint, unless it was logged before."""
         words = words.replace("\n", " ")[:_LONGEST]
         if words in self._said:
             return
@@ -241,8 +241,8 @@ class Complaints:
             os.write(2, line.encode("utf-8", "replace"))
 
 
-PATIENCE_S = 0.5  # with another process that writes; all runs wait for it
-AGAIN_S = 5.0  # between two tries of a file that could not be used
+PATIENCE_S = 0.5  # for another process that writes; all runs wait meanwhile
+AGAIN_S = 5.0  # between two attempts to use a file that failed
 _TRIES = 3
 
 
@@ -259,7 +259,7 @@ class Book:
         self._again_at = 0.0
 
     def use(self, act: Callable[[Registry], T]) -> T:
-        """Ask or tell the registry; `act` is begun again where it fails in the middle of it."""
+        """Let `act` query or change the registry. If the file fails meanwhile, `act` starts again."""
         if self._memory is not None and time.monotonic() >= self._again_at:
             self._return(self._memory)
         for _ in range(_TRIES if self._memory is None else 0):
@@ -289,7 +289,7 @@ class Book:
         return self._file
 
     def _return(self, memory: Registry) -> None:
-        """Go back to the file, if it can be used, with all that was learned meanwhile."""
+        """Go back to the file, if it can be used, and save everything learned meanwhile."""
         self._again_at = time.monotonic() + AGAIN_S
         try:
             self._whole_file().save(memory.rows(Scope("all")))

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from tmuxagents.runs.inspect import RunView
     from tmuxagents.watcher.waking import Sleeper
 
-DEAF_S = 1.0  # so long an event may take to come
-GIVEN_UP = 10  # failures; then no watcher stays for it
+DEAF_S = 1.0  # an event may take this long to come
+GIVEN_UP = 10  # failures, after which no watcher stays for the run
 _LONGEST_S = 60.0  # between two tries
-_CONCLUDED_AT_ONCE = 4  # each may take seconds: what is left of a run gets its time to leave
+_CONCLUDED_AT_ONCE = 4  # each may take seconds: leftovers get time to end
 
 
 class Ending(NamedTuple):
-    """A run that has ended, or a live one that has settled. `claimed`: it is ours to announce."""
+    """A run that has ended, or a live one that has settled. `claimed`: this watcher announces it."""
 
     row: Row
     good: bool
@@ -51,16 +51,16 @@ class Runs:
         self._live: dict[str, Following] = {}
         self._over: set[str] = set()
         self._concluding: set[str] = set()
-        self._speaking: set[str] = set()  # no event tells of what these say next
+        self._speaking: set[str] = set()  # no event may report what these say next
         self._again: set[str] = set()  # to be read in the next round, which comes at once
-        self.checkpoints: dict[str, str] = {}  # how far the new ones were read, by any process
+        self.checkpoints: dict[str, str] = {}  # of new runs: how far any process has read them
         self._rows: dict[str, Row] = {}
-        self.waited: set[str] = set()  # runs that were not to begin at once: their windows may say so
+        self.waited: set[str] = set()  # runs that could not begin at once: their windows may show that
         self._endings: list[Ending] = []
 
     @property
     def busy(self) -> bool:
-        """Say whether there is any that a watcher stays for."""
+        """Say whether there is a run for which a watcher stays."""
         return any(one.counts for one in self._live.values())
 
     @property
@@ -71,7 +71,7 @@ class Runs:
 
     @property
     def speaking(self) -> bool:
-        """Say whether any has to be looked at in each round."""
+        """Say whether any run must be checked in each round."""
         return bool(self._speaking)
 
     def is_new(self, name: str) -> bool:
@@ -79,7 +79,7 @@ class Runs:
         return name not in self._live and name not in self._over
 
     def heard(self, names: Iterable[str]) -> set[str]:
-        """Note which runs events have named; return those that may have to be read."""
+        """Note the runs that events have named; return those that may have to be read."""
         runs = {name for name in names if name not in self._over and is_run_id(name)}
         for name in runs:
             if name in self._live:
@@ -88,11 +88,11 @@ class Runs:
         return runs
 
     def spoken(self) -> set[str]:
-        """Return the runs with news among those that spoke a moment ago; a silent one no longer counts."""
+        """Return the runs with news among those that spoke a moment ago; drop those that are silent now."""
         names = set()
         for name in list(self._speaking):
             one = self._live[name]
-            is_silent = one.is_silent()  # asked first: an event tells of words that come after that
+            is_silent = one.is_silent()  # checked first: an event reports words that come after that
             if one.has_news(held=self._waiting.holds(name)) and not one.rests():
                 one.found()
                 names.add(name)
@@ -105,7 +105,7 @@ class Runs:
         return {row.run_id for row in rows if self.is_new(row.run_id)}
 
     def due(self, since: float | None) -> tuple[set[str], bool]:
-        """Return the runs to be read though no event named them, and whether one should have.
+        """Return the runs to be read although no event named them, and whether an expected event is missing.
 
         `since`: when listening began; None: there is no watch.
         """
@@ -192,8 +192,8 @@ class Runs:
     # --- ends
 
     def _end(self, name: str, one: Following, run: RunView) -> None:
-        """Take its ending from the result, whichever process wrote it."""
-        foreign = run.standing.foreign and run.machine is None  # told of by the watcher there
+        """Take a run's ending from the result, whichever process wrote it."""
+        foreign = run.standing.foreign and run.machine is None  # the watcher there announces it
         if foreign or self._announce(one, run, good=run.standing.status == records.COMPLETED):
             self._drop(name)
             self._over.add(name)
@@ -201,7 +201,7 @@ class Runs:
             self._rows[name] = learn.row(run)
 
     def _announce(self, one: Following, run: RunView, *, good: bool) -> bool:
-        """Claim the announcement; say whether that is settled, ours or not."""
+        """Claim the announcement; say whether it is settled which process announces the run."""
         claimed = self._claim(one)
         row = one.saved = self._rows[run.run_id] = learn.row(run)
         if claimed is None:
@@ -210,7 +210,7 @@ class Runs:
         return True
 
     def _claim(self, one: Following) -> bool | None:
-        """Take the right to announce it; None where that cannot be said now."""
+        """Try to claim the announcement; say whether that worked, None if that is unknown for now."""
         if one.announced:
             return False
         if one.rests():
@@ -226,7 +226,7 @@ class Runs:
         return claimed
 
     def _conclude(self, name: str, one: Following, run: RunView) -> None:
-        """Have its ending written: in a thread, since what is left of it gets its time to leave."""
+        """Have a run's ending written, in a thread, since the run's leftovers get time to end."""
         if one.conclusion is None and not one.rests():
             never_came = None if run.ended else NEVER_OPENED
             one.conclusion = self._pool.submit(conclude, one.run_dir, never_came=never_came)
@@ -259,40 +259,40 @@ class Following:
         self._is_behind = False
         self._failures = 0
         self._not_before = self._knocked_at = 0.0
-        self._spoke_at = time.monotonic()  # or may have
+        self._spoke_at = time.monotonic()  # or may have spoken
 
     @property
     def counts(self) -> bool:
-        """Say whether a watcher stays for it: what another host writes here is left to the watcher there."""
+        """Say whether a watcher stays for it. Runs that another host writes here are the watcher's there."""
         run = self.run
         foreign = run is not None and run.standing.foreign and run.machine is None
         return not foreign and self._failures < GIVEN_UP
 
     @property
     def wrapper(self) -> Identity | None:
-        """Return its wrapper, if that lives here and can be waited on."""
+        """Return the identity of its wrapper, if the wrapper is here and can be waited on."""
         run = self.run
         if run is None or run.standing.foreign or run.ended:
             return None
         return directory.identity_of(run.wrapper)
 
     def look(self, *, held: bool) -> RunView:
-        """Look at it. `held`: its wrapper is waited on, and so lives."""
+        """Read the run and return its view. `held`: its wrapper is waited on, and so lives."""
         self.run = self._follower.look(records.HERE if held else None)
         return self.run
 
     def has_news(self, *, held: bool) -> bool:
-        """Say, without reading, whether a look would tell anything new."""
+        """Say, without reading, whether a look would find anything new."""
         return self._follower.has_news(held=held)
 
     def is_concluded(self) -> bool:
-        """Say whether no process is left to write its ending."""
+        """Say whether no thread is writing its ending now."""
         return self.conclusion is None or self.conclusion.done()
 
     # --- what the registry gets
 
     def news(self, run: RunView, *, all_of_it: bool) -> Row | None:
-        """Return its row if its status differs from the saved one; `all_of_it`: or its activity."""
+        """Return its row if its status differs from the saved row's; `all_of_it`: also for a new activity."""
         saved = self.saved
         told = saved is None or learn.is_news(learn.reported_columns(saved), learn.reported_state(run))
         moved = saved is None or run.state.seq != saved.event_seq
@@ -305,17 +305,17 @@ class Following:
     # --- when it is looked at without an event
 
     def failed(self) -> None:
-        """Note that something could not be done: it is tried again, ever less often."""
+        """Note a failure: the step is tried again, after ever longer pauses."""
         self._failures += 1
         self._not_before = time.monotonic() + min(2.0**self._failures, _LONGEST_S)
 
     def is_due(self) -> bool:
-        """Say whether something of it waits to be saved, or to be tried again."""
+        """Say whether its row must still be saved, or a failed step tried again."""
         tried = self._failures > 0 and time.monotonic() >= self._not_before
         return self._is_behind or tried
 
     def rests(self) -> bool:
-        """Say whether what failed is not to be tried again yet."""
+        """Say whether it is too early to try a failed step again."""
         return time.monotonic() < self._not_before
 
     # --- whether it speaks, and whether that is heard
@@ -326,9 +326,9 @@ class Following:
         self._knocked_at = 0.0
 
     def found(self, since: float | None = None) -> None:
-        """Note that it has news. `since`: nothing was heard of it, though we listen since then.
+        """Note that it has news. `since`: no event named it, although we have listened since then.
 
-        Not every writer closes its file: so this makes an event, to see whether that one is heard.
+        A writer may keep its file open, which makes no event. So this makes one, to see whether it arrives.
         """
         if since is not None and self.is_silent() and not self._knocked_at:
             knocked = logs.knock(f"{self.run_dir}/{directory.EVENTS}")
@@ -336,11 +336,11 @@ class Following:
         self._spoke_at = time.monotonic()
 
     def is_silent(self) -> bool:
-        """Say whether it said nothing for so long that an event tells of its next words."""
+        """Say whether it was silent for so long that an event will report its next words."""
         return time.monotonic() - self._spoke_at > logs.QUIET_S
 
     def is_unheard(self, since: float | None) -> bool:
-        """Say whether the event that was made of it has not come, though we listen `since` then."""
+        """Say whether the event that we made for it is overdue; `since`: when listening began."""
         if since is None or self._knocked_at < since:
             self._knocked_at = 0.0
         return self._knocked_at > 0 and time.monotonic() - self._knocked_at > DEAF_S

@@ -1,7 +1,7 @@
-"""What each tmux server shows of its runs: status text, counts, marks on windows. Joins.
+"""The display of runs on each tmux server: status text, counts, marks on windows. Joins.
 
-The calls to a server are made by a thread of its own, so one that does not answer delays no other. Of what is
-wanted only the newest is kept: nothing grows while a server is silent.
+Each server has a thread of its own for its calls, so a server that does not answer delays no other. While a
+server is silent, only the newest view for it is kept.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class Screens:
         self._furnish = furnish
         self._screens: dict[str, Screen] = {}
         self._dead: set[str] = set()
-        self._marks: dict[str, list[tuple[float, str]]] = {}  # server -> until when, and what
+        self._marks: dict[str, list[tuple[float, str]]] = {}  # server -> until when, and the words
         self._messages: set[str] = set()
 
     def due(self) -> float | None:
-        """Return when there is something to be done."""
+        """Return when a mark fades or a screen is due, whichever comes first."""
         marks = [until for marks in self._marks.values() for until, _ in marks]
         return min(
             [*marks, *(due for one in self._screens.values() if (due := one.due) is not None)], default=None
@@ -63,13 +63,13 @@ class Screens:
                 screen.notices.append(words)
 
     def add(self, server: str, chore: Chore) -> None:
-        """Have something done about a window."""
+        """Give a chore at a window to its server."""
         screen = self._screen(server)
         if screen is not None:
             screen.add(chore)
 
     def update(self, book: Registry, attention: Attention, lost: Collection[str] = ()) -> None:
-        """Have shown what the registry says now, and the failures that no person has looked at.
+        """Show the counts of the registry, and the failures that no person has looked at.
 
         `lost`: the machines that do not answer.
         """
@@ -90,12 +90,12 @@ class Screens:
         self._messages.clear()
 
     def has_faded(self) -> bool:
-        """Say whether a mark has had its time."""
+        """Say whether the time of a mark is over."""
         now = time.monotonic()
         return any(until <= now for marks in self._marks.values() for until, _ in marks)
 
     def step(self) -> dict[str, tmux.RunWindow]:
-        """Go on; return the windows of runs that have just been found, by run."""
+        """Let each screen continue; return the windows of runs that have just been found, by run."""
         now = time.monotonic()
         found: dict[str, tmux.RunWindow] = {}
         for server, screen in list(self._screens.items()):
@@ -107,7 +107,7 @@ class Screens:
         return found
 
     def flush(self, limit_s: float) -> None:
-        """Let what is wanted be shown before we leave, as far as servers answer."""
+        """Show everything that is wanted before the watcher leaves, as far as servers answer."""
         deadline = time.monotonic() + limit_s
         while (now := time.monotonic()) < deadline:
             self.step()
@@ -130,7 +130,7 @@ class Screens:
 
 
 def server_of(key: str) -> tmux.ServerLife | None:
-    """Return the server that the registry has a name of; None for no name of one."""
+    """Return the server that a name in the registry means; None if the name means none."""
     pid, started, socket = [*key.split(".", 2), "", ""][:3]
     if not (pid.isdigit() and started.isdigit() and socket):
         return None
@@ -138,7 +138,7 @@ def server_of(key: str) -> tmux.ServerLife | None:
 
 
 def _view(tally: Tally, marks: Sequence[str], lasting: Sequence[str], unreachable: int) -> View:
-    """Return what is shown: `marks` for a moment, `lasting` ones until they are looked at."""
+    """Return a view: it shows `marks` for a moment, and `lasting` ones until a person looks at the runs."""
     now = time.time()
     counts = {**tally.by_status, "total": sum(tally.by_status.values())}
     plain = words.status_text(
@@ -160,7 +160,7 @@ AGAIN_S = 5.0  # until a server that did not answer, or whose socket is gone, is
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class View:
-    """What a server is to show."""
+    """The values that a server is to show now, and the texts that follow."""
 
     values: dict[str, str]
     then: Sequence[tuple[float, str]]
@@ -169,7 +169,7 @@ class View:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Chore:
-    """What is to be done about a run's window. `close_s`: in how long it is closed, None: it stays."""
+    """A change of a run's window. `close_s`: after how many seconds the window closes; None: it stays."""
 
     run_id: str
     window: str
@@ -206,11 +206,11 @@ class Screen:
 
     @property
     def due(self) -> float | None:
-        """Return when there is something to be done; None if there is nothing, or it is being done."""
+        """Return when the next call is due; None if there is nothing to do, or a call is at work."""
         return None if self._work is not None or not self._is_behind else self._not_before
 
     def is_busy(self, now: float) -> bool:
-        """Say whether something is being done, or can be without waiting for a server that is silent."""
+        """Say whether a call is at work, or one can begin without waiting for a silent server."""
         ready = self._is_behind and self._not_before <= now + EVERY_S
         return not self.over and (self._work is not None or ready)
 
@@ -220,14 +220,14 @@ class Screen:
         return changed or bool(self._chores) or bool(self.notices)
 
     def want(self, view: View) -> None:
-        """Show this from now on."""
+        """Show this view from now on."""
         begun = self._work is not None and self._at_work[0] is self._wanted
         if self._wanted is not None and self._wanted.message and not begun:
-            view.message = True  # it has not been said yet
+            view.message = True  # the message has not been shown yet
         self._wanted = view
 
     def add(self, chore: Chore) -> None:
-        """Do this about a window."""
+        """Take a chore, in place of an older one for the same run."""
         self._chores[chore.run_id] = chore
 
     def has_ended(self) -> bool:
@@ -238,7 +238,7 @@ class Screen:
         return self.over
 
     def step(self, now: float) -> dict[str, tmux.RunWindow]:
-        """Go on; return the windows of runs where they have just been found."""
+        """Finish and begin calls; return the windows of runs if they have just been found."""
         found = self._finish(now) if self._work is not None and self._work.done() else {}
         if self._work is None and not self.over and self._is_behind and now >= self._not_before:
             view, chores = self._wanted, list(self._chores.values())
@@ -251,7 +251,7 @@ class Screen:
         return found
 
     def wait(self, limit_s: float) -> None:
-        """Wait until nothing is being done, or something may be begun."""
+        """Wait until the call at work is done or, without one, until the next may begin."""
         if self._work is not None:
             wait([self._work], limit_s)
         else:
@@ -262,10 +262,10 @@ class Screen:
         view, chores = self._at_work
         error = work.exception() if work is not None else None
         if error is not None:
-            # That counts as no answer: the server is asked again, unless its process is gone.
+            # Any error counts as no answer: the server is asked again, unless its process is gone.
             self._shown = None  # unknown
             if self._at_work[0] is not None:
-                self._at_work[0].message = False  # it is said once or never
+                self._at_work[0].message = False  # a message is shown once or never
             self._not_before = now + AGAIN_S
             if not self.has_ended():
                 self._complain(f"tmux at {self._server.socket}: {error}")
@@ -282,7 +282,7 @@ class Screen:
     def _carry_out(
         self, view: View | None, chores: Sequence[Chore], notices: Sequence[str]
     ) -> dict[str, tmux.RunWindow]:
-        """Make the calls; in the thread."""
+        """Make the calls, in the server's thread."""
         if tmux.listening(self._server.socket) not in (self._server.pid, UNKNOWN):
             raise tmux.NoServer(f"{self._server.socket} is not its socket any more", kind="tmux-unreachable")
         found: dict[str, tmux.RunWindow] = {}

@@ -1,4 +1,4 @@
-"""Tell people: marks of runs that wait, have ended or failed unseen; hooks, notifications. Joins."""
+"""Notify people: marks of runs that wait, have ended or failed unseen; hooks; desktop notices. Joins."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from tmuxagents.watcher.runs import Ending
     from tmuxagents.watcher.screens import Screens
 
-WAITING = "waiting"  # for a person: what its window says while that is so
+WAITING = "waiting"  # for a person: the state on a run's window meanwhile
 _MARKED = ("status", "message", "desktop")  # settings of `notify` that put a mark into the status line
 _NOTIFIER = "notify-send"
-KEPT_S = 24 * 3600.0  # a failure is marked for so long
+KEPT_S = 24 * 3600.0  # a failure is marked for this long
 LIMIT_S = 10.0
 _GRACE_S = 1.0
 _AT_ONCE = 4
@@ -45,13 +45,13 @@ class Telling:
         self._screens = screens
         self._hooks = hooks
         self.attention = Attention(runs)
-        self._waiting: set[str] = set()  # runs for which a person was asked already
-        self._said: dict[str, str] = {}  # run -> what its window says, where it is not as it was opened
+        self._waiting: set[str] = set()  # runs whose wait was announced
+        self._said: dict[str, str] = {}  # run -> the state on its window, if it has changed since the opening
 
     def show_standing(self, rows: Iterable[Row], waited: Container[str] = ()) -> None:
-        """Show on the window of each run that goes on whether it works, or waits: for its turn, a person.
+        """Show on the window of each active run whether it works, waits for its turn, or waits for a person.
 
-        `waited`: those whose windows may have been opened with another word than that they work.
+        `waited`: the runs whose windows may have been opened with another state than `running`.
         """
         for row in rows:
             state = _going(row)
@@ -75,7 +75,7 @@ class Telling:
             self.attention.add(rows)
 
     def tell(self, endings: Iterable[Ending]) -> None:
-        """Tell of what has been claimed and saved."""
+        """Announce the endings that were claimed, and show on windows how their runs ended."""
         for ending in endings:
             if ending.claimed:
                 self._announce(ending)
@@ -94,7 +94,7 @@ class Telling:
             self._hooks.start("onEnd", settings.on_end, run_id=row.run_id, status=row.status)
 
     def _ask(self, row: Row) -> None:
-        """Tell people that a run waits for one of them."""
+        """Notify people that a run waits for one of them."""
         settings = load.load(self._environment, None)
         if settings.notify == "desktop":
             self._notify(row, f"? {words.mark(label(row))[2:]} waits for you")
@@ -102,14 +102,14 @@ class Telling:
             self._hooks.start("onAttention", settings.on_attention, run_id=row.run_id, status=WAITING)
 
     def _notify(self, row: Row, text: str) -> None:
-        """Notify by the terminals of the people there, and by this machine's desktop, if it has one."""
+        """Notify people by the terminals on the run's servers, and on this desktop, if it has `notify-send`."""
         self._screens.notify(_servers(row), text)
         if process.find_program(_NOTIFIER, os.environ.get("PATH", "")) is not None:
             argv = [_NOTIFIER, "--app-name=tmuxagents", "--", "tmuxagents", text]
             self._hooks.start(_NOTIFIER, argv, run_id=row.run_id, status=row.status)
 
     def see_off(self, row: Row, window: str | None = None) -> None:
-        """Show on a run's window how it ended, and have it closed in its time."""
+        """Show on a run's window how the run ended, and have the window closed in its time."""
         window = window or row.window
         if row.server is None or window is None:
             return
@@ -119,7 +119,7 @@ class Telling:
         self._screens.add(row.server, chore)
 
     def see_to_found(self, rows: Iterable[Row], windows: Mapping[str, tmux.RunWindow]) -> None:
-        """Show it on windows that were found: their runs may have ended, or gone on, without a watcher."""
+        """Update windows that were found: their runs may have ended or changed while no watcher ran."""
         for row in rows:
             window = windows[row.run_id]
             if row.concluded:
@@ -129,7 +129,7 @@ class Telling:
                 self.show_standing([row])
 
     def _close_s(self, row: Row) -> float | None:
-        """Return in how long a window is closed; None if it stays."""
+        """Return after how many seconds a window closes; None if it stays."""
         settings = load.load(self._environment, row.project)
         if row.status != records.COMPLETED:
             return 0.0 if settings.close_failed else None
@@ -139,7 +139,7 @@ class Telling:
 
 
 def label(row: Row) -> str:
-    """Return what a status line calls a run."""
+    """Return the name of a run in a status line."""
     return row.name or row.preset or words.short_id(row.run_id, ())
 
 
@@ -149,9 +149,9 @@ def _servers(row: Row) -> set[str]:
 
 
 def _going(row: Row) -> str | None:
-    """Return what the window of a run says as long as that goes on; None when it has ended."""
+    """Return the state on the window of an active run; None when the run has ended."""
     if row.status == records.QUEUED:
-        # Without words it has only not begun yet, as every run at first.
+        # Without an activity, the run is about to begin, as every run is at first.
         return records.QUEUED if row.activity else records.RUNNING
     if row.status != records.RUNNING:
         return None
@@ -169,11 +169,11 @@ class Attention:
         self._unseen: dict[str, Row] = {}
 
     def add(self, rows: Iterable[Row]) -> None:
-        """Mark those of these runs that have failed and that no person has looked at since."""
+        """Mark those of these runs that have failed and that no person has looked at since then."""
         self._unseen |= {row.run_id: row for row in rows if self._is_unseen(row)}
 
     def look(self, names: Iterable[str] | None = None) -> bool:
-        """Look whether these runs, or all, were seen meanwhile; say whether any is marked no longer."""
+        """Check whether these runs, or all, were seen meanwhile; say whether any mark has gone."""
         before = len(self._unseen)
         for name in self._unseen.keys() & (self._unseen.keys() if names is None else names):
             if not self._is_unseen(self._unseen[name]):
@@ -195,13 +195,13 @@ class Attention:
 
 
 class Hooks:
-    """All commands that run, or wait for others to be done."""
+    """The commands that run, or wait until others have ended."""
 
     def __init__(self, wake: Callable[[], None], complain: Callable[[str], None]) -> None:
         self._pool = ThreadPoolExecutor(_AT_ONCE)
         self._wake = wake
         self._complain = complain
-        self._at_work: dict[Future[None], str] = {}  # with the setting that names the command
+        self._at_work: dict[Future[None], str] = {}  # with the first words of a complaint about it
 
     @property
     def busy(self) -> bool:
@@ -216,7 +216,7 @@ class Hooks:
         work.add_done_callback(lambda _: self._wake())
 
     def step(self) -> None:
-        """Take note of those that are done."""
+        """Forget the commands that have ended, and complain about those that could not run."""
         for work in [work for work in self._at_work if work.done()]:
             what = self._at_work.pop(work)
             if (error := work.exception()) is not None:
@@ -224,7 +224,7 @@ class Hooks:
 
 
 def carry_out(argv: list[str], environment: Mapping[str, str], limit_s: float = LIMIT_S) -> None:
-    """Run a command to its end, and end it at the limit, with all that is in its process group."""
+    """Run a command to its end; at the limit, end it with all processes of its group."""
     path = process.find_program(argv[0], environment.get("PATH", ""))
     if path is None:
         raise FileNotFoundError(f"there is no {argv[0]}")

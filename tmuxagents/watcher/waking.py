@@ -1,10 +1,10 @@
 """What wakes a watcher: run directories that change, wrappers that end, threads that are done.
 
-Changes come from one recursive watch of watchdog's on the folder of all runs. They are a hint and no more: of
-files it says only that they come or are closed after writing, so a flood of lines into one that stays open
-costs nothing (runs/logs). Events are lost where the kernel's queue overflows or its watches are used up, and
-watchdog is deaf without a word where the folder was replaced or one of its threads has died. So the folder
-and the threads are checked now and again, and callers check by themselves, too.
+One recursive watch of watchdog's on the folder of all runs reports changes, but only as hints. A file makes
+an event when it appears or is closed after writing. So a flood of lines into an open file costs nothing
+(runs/logs). Events are lost when the kernel's queue overflows or its watches are used up. watchdog becomes
+deaf without a word when the folder is replaced or one of its threads dies. So the folder and the threads are
+checked now and again, and callers check the runs, too.
 
 Touches: inotify.
 """
@@ -44,14 +44,14 @@ _LOGGER = logging.getLogger("watchdog")
 
 
 class Woken(NamedTuple):
-    """What ended a wait. `gone`: the runs whose wrappers are; `urgent`: no time for the rest of a round."""
+    """The end of a wait. `gone`: the runs whose wrappers have ended; `urgent`: begin a round at once."""
 
     gone: set[str]
     urgent: bool
 
 
 class Sleeper:
-    """One poll() over everything a watcher waits for. `patient`: a handle that can wait a round."""
+    """One poll() over everything a watcher waits for. `patient`: a handle whose news can wait a round."""
 
     def __init__(self, patient: int, urgent: Iterable[int]) -> None:
         self._poll = select.poll()
@@ -63,7 +63,7 @@ class Sleeper:
             self._poll.register(handle, select.POLLIN)
 
     def wake(self) -> None:
-        """End the wait, from whatever thread."""
+        """End the wait, from any thread."""
         os.eventfd_write(self.done, 1)
 
     def hold(self, run: str, wrapper: Identity) -> bool:
@@ -89,7 +89,7 @@ class Sleeper:
             os.close(handle)
 
     def wait(self, limit_s: float, *, patiently: bool = False) -> Woken:
-        """Wait, at most so long; `patiently`: only for what is urgent."""
+        """Wait until the limit at most; `patiently`: only for urgent news."""
         self._poll.modify(self._patient, 0 if patiently else select.POLLIN)
         fired = {handle for handle, _ in self._poll.poll(math.ceil(max(0.0, limit_s) * 1000))}
         if self.done in fired:
@@ -104,7 +104,7 @@ class Sleeper:
 
 
 class Tail:
-    """What has changed below a folder. `soon` and `now` can be waited on; `now`: there is a result."""
+    """The changes below a folder. `soon` and `now` are handles to wait on; `now`: there is a result."""
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -124,14 +124,14 @@ class Tail:
         return self.since is None
 
     def changed(self) -> set[str]:
-        """Return the names in the folder below which something has changed since this was last asked."""
+        """Return the names in the folder below which something has changed since the last call."""
         for handle in (self.soon, self.now):
             with contextlib.suppress(BlockingIOError):
                 os.eventfd_read(handle)
         return self._ears.heard()
 
     def check(self) -> str | None:
-        """Look whether watching still works, and begin it anew if not; return why it does not."""
+        """Check whether watching still works, and begin it anew if not; return why that failed."""
         if self._watching is not None and not self._watching.works():
             self._stop(again_s=0.0)
         if self._watching is None and time.monotonic() >= self._again_at:
@@ -139,11 +139,11 @@ class Tail:
         return None
 
     def mistrust(self) -> None:
-        """Take watching for broken: something has changed, and nothing was heard of it."""
+        """Treat watching as broken, since something has changed without an event."""
         self._stop(again_s=AGAIN_S)
 
     def doubts(self) -> str | None:
-        """Return what watchdog itself has complained of since this was last asked: events may be lost."""
+        """Return watchdog's own last complaint since the last call: events may be lost."""
         return self._doubts.taken()
 
     def close(self) -> None:
@@ -173,14 +173,14 @@ class Tail:
 
 
 class _Watching:
-    """One observer at work, and what it was started on."""
+    """One observer at work, and the folder on which it was started."""
 
     def __init__(self, root: str, ears: _Ears) -> None:
         self._root = root
         self._place = _place(root)
         if self._place is None:
             raise FileNotFoundError(root)
-        followed = os.path.realpath(root)  # of a link, watchdog would watch the link
+        followed = os.path.realpath(root)  # given a link, watchdog would watch the link itself
         ears.attend(followed)
         before = set(threading.enumerate())
         self._observer: BaseObserver = Observer()
@@ -194,17 +194,17 @@ class _Watching:
         self._threads = [thread for thread in started if type(thread).__module__.startswith("watchdog.")]
 
     def works(self) -> bool:
-        """Say whether the folder is still the same one, and all that should work does."""
+        """Say whether the folder is still the same one, and all threads are alive."""
         return _place(self._root) == self._place and all(thread.is_alive() for thread in self._threads)
 
     def stop(self) -> None:
-        # Of what has broken, any part may be in the way: it is left behind as it is.
+        # After a failure, any part may refuse to stop: it is left behind as it is.
         with contextlib.suppress(OSError, RuntimeError, LookupError, AssertionError):
             self._observer.stop()
 
 
 class _Ears(events.FileSystemEventHandler):
-    """Notes what has changed. It runs in a thread of watchdog's, which an exception would end."""
+    """Notes changed names. It runs in a thread of watchdog's, which an exception would end."""
 
     def __init__(self, soon: int, now: int) -> None:
         self._begin = 0
@@ -244,7 +244,7 @@ class _Ears(events.FileSystemEventHandler):
 
 
 class _Doubts(logging.Handler):
-    """Keeps the last complaint."""
+    """Keeps watchdog's last complaint."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
