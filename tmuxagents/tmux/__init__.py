@@ -125,7 +125,7 @@ def choose_place(
 # --- options and keys as a person has set them ------------------------------------------------------------
 #
 # They are read and written back unchanged. This goes around libtmux, which changes values when it reads them
-# (`007`, `on`, `$HOME`), knows no key bindings, and would put a text on tmux's command line. A command line is
+# (`007`, `on`, `$HOME`), knows no key bindings, and would put a text on tmux's command line. That line is
 # limited to 16 KB, and every process can read it.
 
 

@@ -37,8 +37,8 @@ _SHELL_SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 _SCRIPT_SAFE = _SHELL_SAFE | frozenset(' "#&;{}\\')
 _ARRIVES_WITHIN_S = 10.0
 _PAUSE_S = 0.01
-# The program of a terminal on loan. tmux prints the session from which a client was detached. If it is the one
-# that the terminal was lent to, or a view of another run, the terminal goes back. If it is any other, the
+# The program of a terminal on loan. tmux prints the session from which a client was detached. If it is the
+# one that the terminal was lent to, or a view of another run, the terminal goes back. If it is any other, the
 # person has switched to it by themselves, and so has left tmux.
 _ON_LOAN = (
     "socket=$1 shown=$2 flags=$3; shift 3; "
@@ -89,7 +89,7 @@ class Clients:
     def at(self, pane: str) -> Client | None:
         """Return the client where a person types in a pane: the last used one of its session, None if none.
 
-        `pane` is an id or a terminal's path. A dead pane has no path: another terminal may have it by now.
+        `pane` is an id or a terminal's path. A dead pane's path finds nothing: it may be another's by now.
         """
         if pane.startswith("/"):
             here = script.both(script.equal("#{pane_tty}", script.a_client(pane)), "#{?pane_dead,,x}")
@@ -285,10 +285,10 @@ def _new_view() -> str:
 def _making(view: str, window: str, session: str) -> list[Command]:
     """Return the commands that make a view: a session with one window, which another session has, too.
 
-    Nothing comes between these commands: the window is where it was when it was looked for.
-    It checks every few seconds whether a client still shows it. Not by destroy-unattached: with
-    that, a client that is detached crashes the whole server now and then (seen on 3.3a, group or no group).
-    So the look is a client of its own, which comes when all that is over.
+    Nothing comes between these commands, so the window is still where it was found. The view checks every few
+    seconds whether a client still shows it. It does not use destroy-unattached: with that, a client that is
+    detached crashes the whole server now and then (seen on 3.3a, group or no group). So the check is a client
+    of its own, which comes after the detaching is over.
     """
     target = f"={view}:"
     again = script.later(_LOOK_S, target, f"#{{{_LOOKING}}}")

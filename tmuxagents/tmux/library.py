@@ -1,9 +1,9 @@
-"""libtmux's sessions, windows and panes over our own runner. The import takes 40 ms, so only users import it.
+"""libtmux's sessions, windows and panes over our own runner. Imported only where used: that takes 40 ms.
 
 Objects are made from ids that our filtered queries return, and act by their `cmd`, which calls the server's.
 libtmux's own reads (`refresh`, `windows`, `from_window_id`) go around `cmd`. They have no time limit, and one
-odd title on the server breaks them. Here they find no program, so they fail at once. `split`, `new_window` and
-`new_session` are not used: they read back what they have made, and take a program as a line for a shell.
+odd title on the server breaks them. Here they find no program, so they fail at once. `split`, `new_window`
+and `new_session` are not used: they read back what they have made, and take a program as a line for a shell.
 `show_option` is not used, since it changes values.
 
 Touches: tmux.

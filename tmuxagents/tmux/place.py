@@ -50,8 +50,8 @@ def choose(
 ) -> ChosenServer:
     """Choose the server: by flag, variable or setting, else the caller's, else our own.
 
-    `wanted` has a name or path for each source. `folder` is where tmux keeps the sockets of names. `caller` is
-    the socket in `$TMUX`.
+    `wanted` has a name or path for each source. `folder` is where tmux keeps the sockets of names. `caller`
+    is the socket in `$TMUX`.
     """
     own = f"{folder}/{OWN}"
     for source in (FLAG, ENVIRONMENT, SETTING):
@@ -75,12 +75,12 @@ def socket_path(wanted: str, folder: str, source: str) -> str:
 
 
 def owner(project: str) -> str:
-    """Return the hash by which a session shows whose project it belongs to."""
+    """Return the hash by which a session names its project."""
     return sha256(project.encode("utf-8", "surrogateescape"))[: _SUFFIXES[-1]]
 
 
 def session_names(project: str) -> tuple[str, ...]:
-    """Return the names of a project's session; a later one is used if other sessions have the earlier ones."""
+    """Return the names of a project's session; a later one is used if others have the earlier ones."""
     last = project.rstrip("/").rpartition("/")[2]
     return numbered(f"agents-{safe_name(last, 'project', longest=_LONGEST_PROJECT)}", owner(project))
 

@@ -1,7 +1,7 @@
 """The only way to call tmux: by argv, at a named socket, within a time limit, with a typed answer.
 
-A call has three outcomes: tmux's answer, `NoServer`, and `Unanswered`. `Unanswered` does not mean no: a stopped
-server may still carry out the command when it continues. All calls of libtmux come this way, too.
+A call has three outcomes: tmux's answer, `NoServer`, and `Unanswered`. `Unanswered` does not mean no: a
+stopped server may still carry out the command when it continues. All calls of libtmux come this way, too.
 
 Touches: tmux.
 """
@@ -27,9 +27,9 @@ _SLASHING = "3.4"  # prints a backslash before each `$` of a name, and nothing e
 _SLASHED = re.compile(r"\\(?=\$[A-Za-z_{])")
 NOWHERE = "/"  # the working directory of a tmux client that needs no other
 
-# The part of the environment that a server gets which we start. The server passes it to every window that is
-# ever opened there, so it must hold nothing of a run or a parent agent, and no key of the first launcher. The
-# rest (agent socket, display) comes with each client that attaches, by tmux's own update-environment.
+# The environment of a server that we start. The server passes it to every window that is ever opened there,
+# so it must hold nothing of a run or a parent agent, and no key of the first launcher. The rest (agent
+# socket, display) comes with each client that attaches, by tmux's own update-environment.
 _KEPT = frozenset(
     {
         *("PATH", "HOME", "SHELL", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR"),
@@ -224,7 +224,7 @@ def client_version() -> str:
 
 
 def refuse_old(version: str, what: str) -> None:
-    """Raise Unusable for a tmux below 3.2a. A version that is no number, such as `master`, is the newest."""
+    """Raise Unusable for a tmux below 3.2a. A version that is no number, such as `master`, is new enough."""
     digits = version.removeprefix("next-")
     major, _, rest = digits.partition(".")
     if major and not major.isdigit():

@@ -1,7 +1,7 @@
-"""What tmux reads: commands inside commands, conditions, and the words that they may contain. Touches: tmux.
+"""The scripts of tmux: commands inside commands, conditions, and the words allowed in them. Touches: tmux.
 
-A name, a target, a directory and a format are code to tmux: `#(…)` in them runs a shell. So whatever enters
-one passes a check of this module first. If one of our own words fails it, that is a bug: hence ValueError.
+Names, targets, directories and formats are code to tmux: `#(…)` in one runs a shell. So every word that
+enters one passes a check of this module first. If one of our own words fails, that is a bug: ValueError.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def a_client(word: str) -> str:
 
 
 def shown(text: str) -> str:
-    """Return a text that tmux shows: it has no sign that a format or a style would obey."""
+    """Return a text for tmux to show, if it has no sign that begins a format or a style."""
     if "#" in text or not text.isprintable():
         raise ValueError(f"no text for tmux to show: {text!r}")
     return text
@@ -67,12 +67,12 @@ def _all(word: str, letters: frozenset[str]) -> bool:
 
 
 def equal(left: str, right: str) -> str:
-    """Return the condition that two things are the same."""
+    """Return the condition that two texts are the same."""
     return f"#{{==:{left},{right}}}"
 
 
 def both(left: str, right: str) -> str:
-    """Return the condition that both hold."""
+    """Return the condition that two conditions hold."""
     return f"#{{&&:{left},{right}}}"
 
 
@@ -80,7 +80,7 @@ def both(left: str, right: str) -> str:
 
 
 def quoted(word: str) -> str:
-    """Return a word as tmux's parser reads it back, to the byte: all but the plainest letters as octal."""
+    """Return a word that tmux's parser reads back unchanged: all but the plainest letters are octal."""
     if _all(word, _BARE):
         return word
     letters = (
@@ -91,14 +91,14 @@ def quoted(word: str) -> str:
 
 
 def script(*commands: Command) -> str:
-    """Return commands as one text. The first that fails ends it."""
+    """Return commands as one text. The first command that fails ends the script."""
     return " ; ".join(" ".join(map(quoted, command)) for command in commands)
 
 
 def when(target: str, condition: str, then: Sequence[Command], otherwise: Sequence[Command] = ()) -> Command:
-    """Return the command that looks and acts in one step inside the server: nothing can come between.
+    """Return the command that checks and acts in one step inside the server: nothing can come between.
 
-    A target that is not there makes tmux look at another one instead of failing: the condition must name it.
+    If a target is gone, tmux checks another one instead of failing: the condition must name the target, too.
     """
     scripts = [script(*commands) for commands in (then, otherwise) if commands]
     return ["if-shell", "-F", "-t", target, condition, *scripts]
@@ -107,17 +107,17 @@ def when(target: str, condition: str, then: Sequence[Command], otherwise: Sequen
 def later(seconds: int, target: str, text: str) -> Command:
     """Return the command that waits inside the server and then runs a text, expanded now, by /bin/sh.
 
-    Not `run-shell -C`: what that runs later goes to the queue of the client that was used last when it was
-    armed, and is lost if that client, which may be any person's, has left by then (seen on 3.3a).
+    `run-shell -C` is not used. It gives its commands to the queue of the client that was used last when it
+    was armed. They are lost if that client, which may be any person's, has left by then (seen on 3.3a).
     """
-    at_least_s = max(1, int(seconds))  # what arms itself again must not turn without a pause
+    at_least_s = max(1, int(seconds))  # a command that arms itself again must pause
     return ["run-shell", "-b", "-d", str(at_least_s), "-t", target, text]
 
 
 def by_shell(command: Command) -> str:
-    """Return a command of tmux for /bin/sh on the server. It knows its server by $TMUX.
+    """Return a command of tmux for /bin/sh on the server, which $TMUX names there.
 
-    Silent and always successful: else tmux would show its words in a pane.
+    It prints nothing and always succeeds: else tmux would show its words in a pane.
     """
     if any("'" in word for word in command):
         raise ValueError(f"no word for a shell: {list(command)!r}")
@@ -126,5 +126,5 @@ def by_shell(command: Command) -> str:
 
 
 def say(word: str) -> Command:
-    """Return the command that prints a fixed word: how a script tells which way it went."""
+    """Return the command that prints a fixed word, by which a script reports the branch that it took."""
     return ["display-message", "-p", word]

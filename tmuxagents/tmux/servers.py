@@ -1,6 +1,6 @@
 """The identity of a tmux server, without asking it: its socket, and the process that listens there.
 
-Which server a run goes to is decided in `tmux/place`. Touches: tmux.
+`tmux/place` decides which server a run goes to. Touches: tmux.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 UNKNOWN = 0  # a process listens, but its pid is unknown (another pid namespace, a queue that is full)
 _CREDENTIALS = struct.Struct("3i")
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-_EVERYBODY = ["0", "0", "4294967295"]  # the users that are known outside of all user namespaces
-_LONGEST_PATH = 107  # bytes of a socket that the kernel has room for
+_EVERYBODY = ["0", "0", "4294967295"]  # the map of users outside of all user namespaces
+_LONGEST_PATH = 107  # bytes of a socket's path that the kernel has room for
 
 
 class ServerLife(NamedTuple):
-    """One life of one server: the same only if socket, pid and start time all agree."""
+    """One life of one server. Two are the same only if socket, pid and start time all agree."""
 
     socket: str
     pid: int
-    start_time: int | None  # clock ticks since boot, as in wrapper.json; None: not of this machine
+    start_time: int | None  # clock ticks since boot, as in wrapper.json; None: no such process here
 
     @property
     def lives(self) -> bool:
@@ -49,12 +49,12 @@ class TmuxCaller(NamedTuple):
 
 
 def server_of(socket: str, pid: int) -> ServerLife:
-    """Return the record of a server that says it has this pid."""
+    """Return the record of a server that reports this pid."""
     return ServerLife(os.path.realpath(socket), pid, process.start_time(pid))
 
 
 def caller(environment: Mapping[str, str]) -> TmuxCaller | None:
-    """Return where the caller is; None outside tmux. It lives if exactly the server that is named listens."""
+    """Return the caller's place; None outside tmux. It lives if its server, or an unknown one, listens."""
     path, pid, session = [*environment.get("TMUX", "").rsplit(",", 2), "", ""][:3]
     if not (path.startswith("/") and pid.isascii() and pid.isdigit() and session):
         return None
@@ -84,12 +84,12 @@ def _peer(path: str) -> tuple[int, int]:
 
 
 def is_denied(path: str) -> bool:
-    """Say whether we may not talk to a socket, as in a sandbox. It needs no listener."""
+    """Say whether we are not allowed to use a socket, as in a sandbox. The socket needs no listener."""
     with sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM | sockets.SOCK_NONBLOCK) as probe:
         try:
             return probe.connect_ex(path) in (errno.EACCES, errno.EPERM)
         except OSError:
-            return False  # it is too long to be one
+            return False  # the path is too long for a socket
 
 
 def socket_folder(environment: Mapping[str, str]) -> str:
@@ -100,7 +100,7 @@ def socket_folder(environment: Mapping[str, str]) -> str:
 
 
 def resolved(socket: str) -> str:
-    """Return the path that tmux is given: no links lead to the folder, though the last two may be some."""
+    """Return the path that tmux gets: links above the folder are resolved; folder and socket may be links."""
     folder, name = os.path.split(socket)
     above, last = os.path.split(folder)
     if last in ("", ".", ".."):
@@ -109,7 +109,7 @@ def resolved(socket: str) -> str:
 
 
 def refuse_impossible(socket: str) -> None:
-    """Refuse a path at which no socket can be, or that is not ours alone. Nothing is made."""
+    """Refuse a path at which no socket can be, or that is not ours alone. This makes nothing."""
     if len(os.fsencode(socket)) > _LONGEST_PATH:
         message = f"There can be no tmux socket at {socket}: {os.strerror(errno.ENAMETOOLONG)}."
         hint = "give -L a shorter name, or set TMUX_TMPDIR to a folder with a shorter path"
@@ -127,7 +127,7 @@ def refuse_impossible(socket: str) -> None:
 
 
 def may_be_made(socket: str) -> bool:
-    """Say whether a server could make its socket, and the folder of that as make_folder would."""
+    """Say whether a server could make its socket, and make_folder the socket's folder."""
     folder = os.path.dirname(socket)
     there = folder if os.path.isdir(folder) else os.path.dirname(folder)
     return os.access(there, os.W_OK | os.X_OK)
@@ -157,10 +157,10 @@ def _no_socket(socket: str, error: OSError) -> Unusable:
 def refuse_foreign(socket: str) -> None:
     """Raise Unusable for a resolved path that is not ours alone, or at which another user listens.
 
-    A client obeys its server: it becomes a program, it writes a file. So before a client is started its
-    server has to be ours, and no other user may be able to put another one there. That stays so: only we and
+    A client obeys its server: it becomes a program, or writes a file. So before a client is started, the
+    server must be ours, and no other user may be able to replace it. This cannot change later: only we and
     root can change the folders on the way, the socket and the lock beside it.
-    Raises FileNotFoundError where the folder is missing, and any user could make it.
+    Raises FileNotFoundError if the folder is missing and any user could make it.
     """
     folder = os.path.dirname(socket)
     shared = False
@@ -190,7 +190,7 @@ def refuse_foreign(socket: str) -> None:
 
 
 def _refuse_changeable(path: str, folder: str) -> bool:
-    """Refuse a folder above in which others can exchange what is ours; say whether they can add to it."""
+    """Refuse a folder on the way if others can replace what is ours in it; say whether they can add to it."""
     facts = os.lstat(path)
     shared = bool(facts.st_mode & _OTHERS_WRITE)
     if facts.st_uid != os.getuid() and not _is_root(facts.st_uid):
@@ -201,7 +201,7 @@ def _refuse_changeable(path: str, folder: str) -> bool:
 
 
 def _is_root(user: int) -> bool:
-    """Say whether a user is root. In a user namespace that does not know root, the kernel says "nobody"."""
+    """Say whether a user is root. A user namespace that does not know root reports it as "nobody"."""
     if user == 0:
         return True
     try:

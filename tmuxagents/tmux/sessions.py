@@ -1,7 +1,8 @@
-"""Sessions of layouts: built, found again, and the windows and panes in them that come and go with runs.
+"""Sessions of layouts: build and find them; add and remove the windows and panes that come with runs.
 
-All of it goes through libtmux's objects but the first call, which makes the session: its commands come by
-stdin, since a server that it starts shows its command line to all users. A pane is known by our tag alone.
+Calls go through libtmux's objects, except two kinds whose commands come by stdin. A session is made so, since
+a server that this starts shows its command line to all users. A person's options are set so, since a value
+may be too long for a command line. A pane is known by our tag alone.
 
 Touches: tmux.
 """
@@ -24,12 +25,12 @@ if TYPE_CHECKING:
     from tmuxagents.tmux.library import BoundedServer, Target
     from tmuxagents.tmux.runner import Command
 
-OF = "@tmuxagents_layout_of"  # and whose
-EACH = "@tmuxagents_each"  # of a window, or of a session for windows: something comes for each active run
-BUILT = "@tmuxagents_built"  # of a session: all that its file tells of is there
+OF = "@tmuxagents_layout_of"  # of a session: whose layout
+EACH = "@tmuxagents_each"  # for each active run comes a pane (set on a window) or a window (on a session)
+BUILT = "@tmuxagents_built"  # of a session: all that its file describes is there
 SHOWS = "@tmuxagents_shows"  # of a pane: the run that it came for
 TITLE = f"#{{?#{{{SHOWS}}}, #{{pane_title}} ,}}"  # of a pane, as `Tiles.title` sets it
-ROOM = "tiled"  # so arranged, a window has room for the next pane
+ROOM = "tiled"  # the arrangement that has room for the next pane
 _LIMIT_S = 8.0
 _PAUSE_S = 0.02
 
@@ -42,12 +43,12 @@ class PaneOrder:
     argv: Sequence[str] = ()
     lines: Sequence[str] = ()
     focus: bool = False
-    stays: bool = False  # when its program has ended, what it wrote can still be read
+    stays: bool = False  # the output can still be read when the program has ended
 
 
 @dataclass(slots=True, kw_only=True)
 class WindowOrder:
-    """A window and its panes. `layout` must be one that tmux takes: some versions end at any other."""
+    """A window and its panes. `layout` must be a valid one: some versions of tmux end at any other."""
 
     name: str
     panes: Sequence[PaneOrder]
@@ -59,7 +60,7 @@ class WindowOrder:
 
 @dataclass(slots=True, kw_only=True)
 class SessionOrder:
-    """A session, by the first of `names` that is free. All its panes have `variables` besides."""
+    """A session under the first of `names` that is free. All its panes get `variables`, too."""
 
     layout: str
     owner: str
@@ -80,7 +81,7 @@ class LayoutSession(NamedTuple):
 
 
 class Sessions:
-    """The sessions of layouts on one server. Each raises NoServer, Unanswered or Refused."""
+    """The sessions of layouts on one server. Each call raises NoServer, Unanswered or TmuxRefused."""
 
     __slots__ = ("_runner", "_server")
 
@@ -99,7 +100,7 @@ class Sessions:
         return LayoutSession(*rows[0].split(" ", 1)) if rows else None
 
     def build(self, order: SessionOrder) -> LayoutSession:
-        """Build a session without moving any view: whole, or not at all."""
+        """Build a whole session or none, without moving any view."""
         made, first = self._begin(order)
         try:
             self._furnish(order, made, first)
@@ -110,21 +111,21 @@ class Sessions:
         return made
 
     def end(self, made: LayoutSession) -> None:
-        """End a session of a layout; windows that are linked into it live on where they are at home."""
+        """End a session of a layout; windows that are linked into it live on in their own sessions."""
         is_it = script.both(script.equal("#{session_id}", made.session), f"#{{{LAYOUT}}}")
         there = self._server.session(made.session)
         kill = ["kill-session", "-t", made.session]
         self._server.holds(there, is_it, kill, target=f"{made.session}:")
 
     def attach_argv(self, made: LayoutSession) -> list[str]:
-        """Return the program that shows a session on the terminal it is executed on, outside tmux."""
+        """Return the program that shows a session on its own terminal, outside tmux."""
         tmux = ["tmux", "-u", "-S", self._runner.socket]
         return [*tmux, "attach-session", "-t", script.an_id(made.session, "$")]
 
     # --- built --------------------------------------------------------------------------------------------
 
     def _begin(self, order: SessionOrder) -> tuple[LayoutSession, tuple[str, str]]:
-        """Make the session under the first name that is free; return it, and its first window and pane."""
+        """Make the session under the first free name; return the session, and its first window and pane."""
         runner.client_version()  # before a tmux that is too old starts a server
         servers.make_folder(self._runner.socket)
         names = [script.a_name(name) for name in order.names]
@@ -146,7 +147,7 @@ class Sessions:
         return LayoutSession(session, names[0]), (window, pane)
 
     def _try(self, order: SessionOrder, name: str) -> runner.TmuxAnswer:
-        """Make the session. By stdin: a server that this starts shows its first command line to all users."""
+        """Make the session, by stdin: a server that this starts shows its command line to all users."""
         window = order.windows[0]
         pane = window.panes[0]
         size = ["-x", str(order.size[0]), "-y", str(order.size[1])]
@@ -206,13 +207,13 @@ class Sessions:
                 pane_there.cmd("select-pane")
 
     def _set(self, where: Sequence[str], options: Mapping[str, str]) -> None:
-        """Set options of a person's own file. By stdin: to tmux's command line a value could be too long."""
+        """Set options of a person's file, by stdin: a value could be too long for tmux's command line."""
         if options:
             lines = [script.script(["set-option", *where, name, value]) for name, value in options.items()]
             self._runner.ask(["source-file", "-"], text="".join(f"{line}\n" for line in lines).encode())
 
     def tiles(self, session: str) -> Tiles:
-        """Return what there is to do with what comes and goes in one of them."""
+        """Return the access to the windows and panes that come and go in a session."""
         return Tiles(self._server, session)
 
 
@@ -230,7 +231,7 @@ _NO_ROOM = "no space for"
 
 
 class Tiles:
-    """The session of one layout. Each call raises NoServer, Unanswered or Refused."""
+    """The session of one layout. Each call raises NoServer, Unanswered or TmuxRefused."""
 
     __slots__ = ("_server", "_session")
 
@@ -242,7 +243,7 @@ class Tiles:
         return self._session.cmd("show-options", "-qv", name, target=f"{self._session.session_id}:").stdout
 
     def is_built(self) -> bool:
-        """Say whether a session is whole: before, nothing must come into it."""
+        """Say whether the session is whole; before that, nothing may come into it."""
         return self._option(BUILT) == ["1"]
 
     def wants_windows(self) -> bool:
@@ -250,18 +251,18 @@ class Tiles:
         return self._option(EACH) == ["window"]
 
     def linked(self) -> set[str]:
-        """Return the windows that a session has."""
+        """Return the windows that the session has."""
         return set(self._session.cmd("list-windows", "-F", "#{window_id}").stdout)
 
     def link(self, window: str, run_id: str) -> bool:
-        """Put a run's own window into a session, too; say whether it was there, and the run's."""
+        """Link a run's window into the session; say whether the window was there, and the run's."""
         act = ["link-window", "-d", "-s", window, "-t", f"{self._session.session_id}:"]
         return self._server.holds(self._server.window(window), windows.tagged(window, run_id), act)
 
     def panes(self) -> tuple[str | None, dict[str, str]]:
-        """Return the window where a pane is to come for each active run, and the panes that have come.
+        """Return the window where a pane is to come for each active run, and the panes by their runs.
 
-        None: there is no such window now, or a person has zoomed into it and is not to be disturbed.
+        None: there is no such window now, or a person has zoomed into it and must not be disturbed.
         """
         wanted = script.both(script.equal(f"#{{{EACH}}}", "pane"), "#{?window_zoomed_flag,0,1}")
         rows = self._session.cmd("list-windows", "-f", wanted, "-F", "#{window_id}").stdout
@@ -290,7 +291,7 @@ class Tiles:
         return True
 
     def title(self, titles: Mapping[str, tuple[str, str]]) -> None:
-        """Give panes their titles: pane -> the run that it came for, and the words."""
+        """Give panes their titles. `titles`: pane -> the run that it came for, and the words."""
         commands = [
             script.when(
                 pane, self._is_for(pane, run_id), [["select-pane", "-t", pane, "-T", script.shown(words)]]
@@ -306,7 +307,7 @@ class Tiles:
         return script.both(is_it, script.equal(f"#{{{SHOWS}}}", script.a_run(run_id)))
 
     def remove(self, pane: str, run_id: str) -> None:
-        """Close the pane that came for a run, if it is still that."""
+        """Close the pane that came for a run, if it is still the run's."""
         is_it = self._is_for(pane, run_id)
         self._server.holds(self._server.pane(pane), is_it, ["kill-pane", "-t", pane])
 

@@ -3,10 +3,10 @@
 A person's theme stays: only tmux's own defaults are replaced. All texts are fixed: their formats read options
 and facts of tmux, never the words of a run.
 
-The counts are options, set once in a server's life, over hidden variables that change: setting an option
-redraws every screen whole, setting a variable redraws nothing, and `refresh-client -S` redraws the status
-line alone. Their text is made in `runs/words` and composed in `watcher/screens`. All this is below libtmux:
-the watcher pushes up to four times a second.
+Each count is an option of tmux, set once in a server's life. Its format reads a hidden variable, and only
+that variable changes. Setting an option redraws every screen; setting a variable redraws nothing;
+`refresh-client -S` redraws the status line alone. `runs/words` makes the texts, and `watcher/screens`
+composes them. All this goes around libtmux, since the watcher pushes up to four times a second.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
     from tmuxagents.tmux.runner import Command, Runner
 
-CLOSES = "@tmuxagents_close_key"  # the key that closes the window of an ended run, where one does
-RULE = "── "  # how the last line of a window begins
-VIEW = "view-"  # how sessions are called that only show a window of another one
+CLOSES = "@tmuxagents_close_key"  # the key that closes the window of an ended run, if there is one
+RULE = "── "  # the beginning of a window's last line
+VIEW = "view-"  # the prefix of sessions that only show a window of another one
 
 
 def _later(shown: str) -> str:
-    """Return a format that a condition, expanded when it is set, leaves to be expanded when it is shown."""
+    """Escape a format, so that it is expanded when it is shown and not when the option is set."""
     return shown.replace("#{", "##{").replace(",", "#,").replace("}", "#}")
 
 
@@ -37,7 +37,7 @@ _BACK = " ##{prefix} d: back "
 _NAME = _later(f"#{{?{_IS_NARROW},, #{{session_name}} }}")
 _NAMED = f"#{{?#{{==:#{{status-left-length}},10}},{_NAME},#{{status-left}}}}"
 _ROOM = "#{e|+:#{%s},100}"
-# Where the whole text would leave the windows no room: what needs a person, with a sign, and the counts.
+# The short text, if the whole one would leave the windows no room: signs of what needs a person, and counts.
 _SIGNED = "".join(
     f"#{{?#{{E:@tmuxagents_{name}}},{sign}#{{E:@tmuxagents_{name}}} ,}}"
     for name, sign in (("waiting", "?"), ("failed", "✗"))
@@ -53,13 +53,13 @@ _RIGHT = f"#{{?#{{m:*=21:pane_title*,#{{status-right}}}},{_COUNTS}{_CLOCK},{_COU
 _BAR = "#{?#{m:*bg=green*,#{status-style}},fg=colour250#,bg=colour236,#{status-style}}"
 _THEIRS = "#{window-status-current-style}"
 _CHOSEN = f"#{{?#{{==:{_THEIRS},default}},fg=colour255#,bg=colour240#,bold,{_THEIRS}}}"
-# How a run has ended is the title that its wrapper sets last. Anything else in that place is not shown.
+# The last title that a wrapper sets reports how the run has ended. Any other title is not shown.
 _ENDED = r"#{?#{m/r:^(completed|failed|aborted) \([a-z_-]+\)$,#{pane_title}},#{pane_title},ended}"
 _LAST_LINE = f"#[dim]{RULE}{_ENDED} · #{{prefix}} d: back#{{?#{{{CLOSES}}}, · #{{E:{CLOSES}}}: close,}} ──"
 
 
 def of_session(session: str) -> list[Command]:
-    """Return the options that make one of our sessions quiet and show counts and the key that leads back."""
+    """Return the commands that make one of our sessions quiet, with counts and the key that leads back."""
     name = session.removeprefix("=")
     values = {
         "status-left": _BACK if name.startswith(VIEW) else _NAMED + _BACK,
@@ -72,7 +72,7 @@ def of_session(session: str) -> list[Command]:
 
 
 def of_window(target: str, *, is_at_home: bool) -> list[Command]:
-    """Return what gives a run's window its last line, and, in one of our sessions, a quiet name in the list.
+    """Return the commands for a run's window: its last line and, in our own sessions, a quiet name.
 
     tmux 3.2 knows no text for the last line, and keeps its own.
     """
@@ -89,11 +89,11 @@ def of_window(target: str, *, is_at_home: bool) -> list[Command]:
 
 _STATUS = "status"
 STATUS_NAMES = (_STATUS, "running", "queued", "waiting", "completed", "failed", "aborted", "total")
-_TURN = "TMUXAGENTS_SHOWN_TURN"  # another one with each push
+_TURN = "TMUXAGENTS_SHOWN_TURN"  # a new value with each push
 
 
 class Status:
-    """What a server's clients see of the counts."""
+    """The counts that a server's clients see."""
 
     __slots__ = ("_runner",)
 
@@ -109,10 +109,10 @@ class Status:
         return True
 
     def push(self, values: Mapping[str, str], then: Sequence[tuple[float, str]] = ()) -> None:
-        """Show values, by the names in STATUS_NAMES, to every client: two calls of tmux.
+        """Show values, by the names in STATUS_NAMES, to every client, in two calls of tmux.
 
-        `then`: after these seconds the text becomes this, if nothing was pushed meanwhile. The server does it
-        by itself: the watcher may be gone by then.
+        `then`: seconds, and the text that replaces the status after them if nothing was pushed meanwhile. The
+        server does that by itself, since the watcher may be gone by then.
         """
         turn = os.urandom(6).hex()
         changes: list[Command] = [
@@ -125,8 +125,8 @@ class Status:
     def message(self) -> bool:
         """Show the status text as a message to every client; say whether this tmux can do that harmlessly.
 
-        Before 3.6 a message stops all that is drawn on a screen. There -C is no flag (in 3.2 no option), as
-        tmux says.
+        Before 3.6, a message stops all drawing on a screen. Those versions refuse -C: tmux reports an unknown
+        flag, or in 3.2 an unknown option.
         """
         for client in self._terminals():
             answer = self._runner.run(["display-message", "-C", "-c", client, _format(_STATUS)])
@@ -135,14 +135,14 @@ class Status:
         return True
 
     def notify(self, words: str) -> None:
-        """Have the terminals of all clients notify their people: by OSC 9 and OSC 777, as each knows."""
+        """Notify people by OSC 9 and OSC 777 on all clients' terminals: each obeys the one it knows."""
         text = script.shown(words)
         notice = f"\x1b]9;{text}\a\x1b]777;notify;tmuxagents;{text}\a".encode()
         for terminal in self._terminals():
             with contextlib.suppress(OSError):  # it has just left, or takes nothing now
                 handle = os.open(terminal, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
                 if os.isatty(handle):
-                    os.write(handle, notice)  # in one piece, so that it is in nothing else's midst
+                    os.write(handle, notice)  # in one piece, so that nothing comes between
                 os.close(handle)
 
     def _terminals(self) -> list[str]:
@@ -172,14 +172,14 @@ def _format(name: str) -> str:
 
 
 def _changed_later(seconds: float, text: str, turn: str) -> Command:
-    """Return what makes the text another one after a time, unless something was pushed meanwhile."""
+    """Return the command that changes the text after a time, unless something was pushed meanwhile."""
     same = script.equal(f"#{{{_TURN}}}", turn)
     change = script.script(["set-environment", "-gh", _variable(_STATUS), text], ["refresh-client", "-S"])
     words = script.by_shell(["if-shell", "-F", same, change])
-    # What run-shell gets is a format, expanded when it is armed: doubled signs come out single.
+    # run-shell expands its words as a format when it is armed: doubled signs come out single.
     return ["run-shell", "-b", "-d", str(max(1, round(seconds))), words.replace("#", "##")]
 
 
 def redraw(client: str) -> Command:
-    """Return what redraws a client's status line; one that has just left does not end the other commands."""
+    """Return the command that redraws a client's status line; it fails no script if the client has left."""
     return ["if-shell", "-F", "1", script.script(["refresh-client", "-S", "-t", script.a_client(client)])]

@@ -1,9 +1,9 @@
-"""A run's window: opened, found, marked and closed, and only where its tag says that it is the run's.
+"""A run's window: open, find, mark and close it, and touch no window without the run's tag.
 
-Opening takes one call of tmux where the session is there, two where it must be made. `find`, `end_of` and
-`close_ended` go through libtmux. What a launch, the watcher and a wrapper ask goes straight to the runner: a
-launch would wait 40 ms for the import, and `Session.new_window` raises if the command ends at once, though it
-ran (a wrapper that finds a result leaves at once). docs/architecture.md lists these calls.
+Opening takes one call of tmux if the session is there, and two if it must be made. `find`, `end_of` and
+`close_ended` go through libtmux. Launch, watcher and wrapper call the runner directly. The import would cost
+a launch 40 ms. `Session.new_window` also raises if the command ends at once, as a wrapper does that finds a
+result. docs/architecture.md lists these calls.
 
 Touches: tmux.
 """
@@ -30,24 +30,24 @@ if TYPE_CHECKING:
 RUN = "@tmuxagents_run"
 STATE = "@tmuxagents_state"
 OWNER = "@tmuxagents_project"
-FOLDER = "@tmuxagents_folder"  # of the run's project: where our keys work from (integrate/tmux_texts)
+FOLDER = "@tmuxagents_folder"  # of the run's project: our keys work there (integrate/tmux_texts)
 _LONGEST_FOLDER = 4096  # as tmux reads it; all commands together may have 16 KB
 _HISTORY_LINES = "500"  # of a window: 100 children with 2000 wide lines each are 200 MB of server
 _LIMIT_S = 8.0
-_MODIFIED_KEYS = "set-option -s extended-keys on"  # as Shift-Enter; pi warns else
+_MODIFIED_KEYS = "set-option -s extended-keys on"  # such as Shift-Enter; without it, pi warns
 _PAUSE_S = 0.02
 _OPENED, _TAKEN = "opened", "taken"
 _OPENED_ROW = (
     f"{_OPENED} #{{window_id}} #{{pane_id}} #{{session_id}} #{{pid}} #{{pane_pid}} #{{session_name}}"
 )
-_TAKEN_ROW = f"{_TAKEN} #{{{OWNER}}}:#{{session_name}}"  # last, since a name of others may hold anything
+_TAKEN_ROW = f"{_TAKEN} #{{{OWNER}}}:#{{session_name}}"  # the name last: one of others may hold anything
 CLOSING = "@tmuxagents_close"  # what the closing timer does; where it is set, the timer runs
-LAYOUT = "@tmuxagents_layout"  # of a session: which layout it is
-_LAST = ("Pane is dead", style.RULE)  # how the line begins that tmux writes there
-YES, NO = "yes", "no"  # how a condition says whether it held
+LAYOUT = "@tmuxagents_layout"  # of a session: the name of its layout
+_LAST = ("Pane is dead", style.RULE)  # the beginnings of the line that tmux writes there
+YES, NO = "yes", "no"  # printed if a condition held, or did not
 _LIVES = "#{P:#{?pane_dead,,x}}"  # something, if any pane of a window lives: a person may have split it
 IS_VIEW = f"#{{m:{style.VIEW}*,#{{session_name}}}}"
-_SAID = f"#{{?#{{m/r:^[a-z]+$,#{{{STATE}}}}},#{{{STATE}}},-}}"  # it may hold anything
+_SAID = f"#{{?#{{m/r:^[a-z]+$,#{{{STATE}}}}},#{{{STATE}}},-}}"  # a state may hold anything
 _ROW = " ".join(
     (
         *("#{window_id}", "#{session_id}", IS_VIEW, "#{window_active_clients}", "#{pane_dead}", _SAID),
@@ -57,10 +57,10 @@ _ROW = " ".join(
 
 
 class Home:
-    """Where windows go: a session of the project's own, or, by `session`, one that is there.
+    """The session where windows go: the project's own or, by `session`, one that is there.
 
-    `names` are the session's names in order of preference; `owner` tells ours from another project's. One
-    that is made begins in `folder`. `own`: the server is for tmuxagents alone, its options are ours.
+    `names` are the names of the project's session in order of preference; `owner` marks it as the project's.
+    A new session begins in `folder`. `own`: the server is for tmuxagents alone, and its options are ours.
     """
 
     __slots__ = ("folder", "names", "own", "owner", "session")
@@ -93,36 +93,36 @@ class Order:
         self.name = script.a_name(name)
         self.argv = list(argv)
         self.state = script.a_name(state)
-        # It goes into an option, as data. What tmux may not take there, or is too long, is left out.
+        # The folder goes into an option, as data. One that tmux may refuse, or that is too long, is left out.
         fits = folder.isprintable() and len(script.quoted(folder)) <= _LONGEST_FOLDER
         self.folder = folder if folder.startswith("/") and fits else ""
 
 
 class Opened(NamedTuple):
-    """A window that was opened, where, and which state of its run it shows."""
+    """A window that was opened, its place, its program, and the state of its run that it shows."""
 
     window: str
     pane: str
     session: str
     session_name: str
     server: ServerLife
-    program: tuple[int, int | None]  # the pid and the start time of what runs in it
+    program: tuple[int, int | None]  # the pid and the start time of the process in it
     state: str
 
 
 class RunWindow(NamedTuple):
-    """A run's window as it is now. `watched` clients look at it; `dead`: its command has ended."""
+    """A run's window as it is now. `watched`: how many clients show it; `dead`: its command has ended."""
 
     window: str
     session: str
     run_id: str
     watched: int
     dead: bool
-    state: str | None = None  # what it says of its run
+    state: str | None = None  # the state of the run that it shows
 
 
 class RunWindows:
-    """The windows of runs on one server. Each raises NoServer or Unanswered where tmux gives no answer."""
+    """The windows of runs on one server. Each call raises NoServer or Unanswered if tmux gives no answer."""
 
     __slots__ = ("_runner",)
 
@@ -132,8 +132,8 @@ class RunWindows:
     def open(self, order: Order, home: Home) -> Opened:
         """Open a run's window without moving any view; make its session, and its server, if there is none.
 
-        Tag, state and name are set in the same call. Unanswered means that the window may still appear. A
-        server that is just ending is waited for a while.
+        Tag, state and name are set in the same call. Unanswered means that the window may still appear. If a
+        server is just ending, this waits a while for its end.
         """
         if home.session is not None:
             return self._opened(self._in_session(order, home.session, home), order, home)
@@ -155,7 +155,7 @@ class RunWindows:
             name, is_there = following
 
     def _in_session(self, order: Order, session: str, home: Home) -> TmuxAnswer:
-        """Open it in a session that exists and is ours; else ask which sessions have our names."""
+        """Open the window in a session that exists and is ours; else list the sessions with our names."""
         by = "session_name" if session.startswith("=") else "session_id"
         is_it = script.equal(f"#{{{by}}}", session.removeprefix("="))
         if home.owner:
@@ -168,7 +168,7 @@ class RunWindows:
         )
 
     def _in_new(self, order: Order, session: str, home: Home) -> TmuxAnswer:
-        """Open it as the first window of a new session."""
+        """Open the window as the first one of a new session."""
         runner.client_version()  # before a tmux that is too old starts a server
         servers.make_folder(self._runner.socket)
         opening = ["new-session", "-d", "-s", session.removeprefix("=")]
@@ -185,12 +185,12 @@ class RunWindows:
             settings.append(["set-option", "-s", "exit-unattached", "off"])
             settings.append(["if-shell", "-F", "#{==:#{extended-keys},off}", _MODIFIED_KEYS])
         first, *rest = _commands(order, session, opening)
-        # There the session begins, and with it each window that a person adds.
+        # The session begins in this folder, and so does each window that a person adds.
         usable = home.folder.isprintable() and os.path.isdir(home.folder) and os.access(home.folder, os.X_OK)
         return self._runner.run(first, *settings, *rest, folder=home.folder if usable else "/")
 
     def _opened(self, answer: TmuxAnswer, order: Order, home: Home) -> Opened:
-        """Return what was opened, if every command behind it was carried out; else raise what tmux said."""
+        """Return the opened window if every command was carried out; else raise tmux's refusal."""
         row = _opened_row(answer)
         if answer.code != 0:
             raise runner.refusal(answer, "window")
@@ -217,24 +217,24 @@ class RunWindows:
         return BoundedServer(self._runner)
 
     def find(self, run_id: str) -> RunWindow | None:
-        """Return a run's window, None where this server has none."""
+        """Return a run's window, None if this server has none."""
         tagged = script.equal(f"#{{{RUN}}}", script.a_run(run_id))
         listing = self._server.cmd("list-windows", "-a", "-f", tagged, "-F", _ROW)
         return _windows(listing.stdout).get(run_id)
 
     def all(self) -> dict[str, RunWindow]:
-        """Return the windows of runs, by run. One is listed where it is at home, not in a view of it."""
+        """Return the windows of runs, by run. Each is listed in its own session, not in a view."""
         return _windows(self._runner.ask(["list-windows", "-a", "-f", f"#{{{RUN}}}", "-F", _ROW]))
 
     def session_of(self, pane: str, *, with_layout: bool = False) -> str | None:
-        """Return the session where a pane is at home, None if none, or none of a layout where asked."""
+        """Return the own session of a pane, or None. `with_layout`: it must be the session of a layout."""
         here = script.equal("#{pane_id}", script.an_id(pane, "%"))
         here = script.both(here, f"#{{{LAYOUT}}}") if with_layout else here
         found = self._runner.ask(["list-panes", "-a", "-f", here, "-F", f"{IS_VIEW} #{{session_id}}"])
         return min(found).split(" ")[1] if found else None
 
     def set_state(self, window: str, run_id: str, state: str) -> int | None:
-        """Show a run's state on its window; return how many clients look at that, None if it has gone."""
+        """Show a run's state on its window; return how many clients show the window, None if it has gone."""
         setting = ["set-option", "-w", "-t", window, STATE, script.a_name(state)]
         watched = ["display-message", "-p", "-t", window, "#{window_active_clients}"]
         is_it = script.when(window, tagged(window, run_id), [setting, watched], [script.say(NO)])
@@ -242,16 +242,16 @@ class RunWindows:
         return None if answer == NO else int(answer)
 
     def close_pane(self, pane: str, run_id: str) -> bool:
-        """Close a pane, and with its last one the window, if that is the run's; say whether it was so."""
+        """Close a pane if its window is the run's; say whether it was. The last pane closes the window."""
         is_it = script.equal("#{pane_id}", script.an_id(pane, "%"))
         ours = script.both(is_it, script.equal(f"#{{{RUN}}}", script.a_run(run_id)))
         return self._answers(pane, ours, [["kill-pane", "-t", pane]])
 
     def end_of(self, pane: str) -> tuple[str, str] | None:
-        """Return with which exit status the program of a pane has ended, and the first line that it said.
+        """Return the exit status of a pane's program, and the first line that the program printed.
 
-        None: it runs. The status is empty where a signal ended it, or tmux does not know. Raises TmuxRefused
-        where the pane has gone.
+        None: the program runs. The status is empty if a signal ended it, or if tmux does not know. Raises
+        TmuxRefused if the pane has gone.
         """
         here = script.equal("#{pane_id}", script.an_id(pane, "%"))
         server = self._server
@@ -275,10 +275,11 @@ class RunWindows:
     def arm_close(self, window: str, run_id: str, after_s: int) -> bool:
         """Let tmux close a run's window after a time; say whether it will.
 
-        Later, if then it is looked at, or anything lives in it: a person may have split it. No process waits.
-        Armed twice, it runs once.
+        If a client then shows the window, or anything lives in it (a person may have split it), tmux tries
+        again after the same time. No process waits. Arming twice starts one timer.
         """
-        # Expanded when armed, to the option's value, which is not expanded further: it can arm itself again.
+        # When armed, this is expanded to the option's value, which is not expanded further. So the timer can
+        # arm itself again.
         again = script.later(after_s, window, f"#{{{CLOSING}}}")
         used = f"#{{||:#{{window_active_clients}},#{{!=:{_LIVES},}}}}"
         close = script.when(window, used, [again], [["kill-window", "-t", window]])
@@ -289,8 +290,8 @@ class RunWindows:
         return self._answers(window, tagged(window, run_id), [arming])
 
     def _answers(self, target: str, condition: str, commands: Sequence[Command]) -> bool:
-        """Carry commands out where a condition holds; say whether it held."""
-        # Said first: with its last window a server ends, and says no more.
+        """Carry commands out if a condition holds; say whether it held."""
+        # The answer is printed first: with its last window a server ends, and prints no more.
         then = [script.say(YES), *commands]
         return self._runner.ask(script.when(target, condition, then, [script.say(NO)])) == [YES]
 
@@ -309,10 +310,10 @@ def _following(answer: TmuxAnswer, name: str, home: Home) -> tuple[str, bool] | 
 
 
 def _commands(order: Order, session: str, opening: list[str]) -> list[Command]:
-    """Return what opens, tags and names a window.
+    """Return the commands that open, tag and name a window.
 
-    A new window that is not looked at is no target for the commands behind it, and they cannot know its id.
-    So its first name is its run's id, which nothing else is called.
+    The commands after the opening cannot know the new window's id, and a window that no client shows is not
+    their target by default. So its first name has the run's id, which no other name has.
     """
     name = f"new-{order.run_id}"
     made = f"{session}:={name}"
@@ -327,19 +328,19 @@ def _commands(order: Order, session: str, opening: list[str]) -> list[Command]:
 
 
 def _opened_row(answer: TmuxAnswer) -> list[str]:
-    """Return the fields of the window that an answer tells of."""
+    """Return the fields of the window that an answer reports."""
     rows = [line.split(" ", 6)[1:] for line in answer.lines if line.startswith(f"{_OPENED} ")]
     return rows[0] if rows else []
 
 
 def tagged(window: str, run_id: str) -> str:
-    """Return the condition that this window is here, and the run's."""
+    """Return the condition that this window is there, and the run's."""
     is_it = script.equal("#{window_id}", script.an_id(window, "@"))
     return script.both(is_it, script.equal(f"#{{{RUN}}}", script.a_run(run_id)))
 
 
 def _windows(rows: Sequence[str]) -> dict[str, RunWindow]:
-    """Return windows by their runs, each where it is at home, or else in a view of it."""
+    """Return windows by their runs, each in its own session or, if not listed there, in a view."""
     found: dict[str, RunWindow] = {}
     for row in rows:
         window, session, is_view, watched, dead, said, run_id = row.split(" ", 6)

@@ -102,7 +102,7 @@ class Telling:
             self._hooks.start("onAttention", settings.on_attention, run_id=row.run_id, status=WAITING)
 
     def _notify(self, row: Row, text: str) -> None:
-        """Notify people by the terminals on the run's servers, and on this desktop, if it has `notify-send`."""
+        """Notify by the terminals on the run's servers, and on this desktop if it has `notify-send`."""
         self._screens.notify(_servers(row), text)
         if process.find_program(_NOTIFIER, os.environ.get("PATH", "")) is not None:
             argv = [_NOTIFIER, "--app-name=tmuxagents", "--", "tmuxagents", text]
