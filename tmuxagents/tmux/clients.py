@@ -63,7 +63,7 @@ class Client:
     view: bool = False  # its session is one of our views
     holds_session: bool = False  # by a person's option, that session ends when this client leaves it
     holds_server: bool = False
-    trail: str = ""  # as it was given when a run was shown in this session, to any client
+    trail: str = ""  # the one given when a run was shown in this session, to any client
     run_id: str = ""  # the tag of the window that it shows
 
     @property

@@ -64,7 +64,7 @@ class BoundedServer(libtmux.Server):
         return libtmux.Pane(server=self, pane_id=script.an_id(word, "%"))
 
     def holds(self, at: Target, condition: str, *commands: Command, target: str | None = None) -> bool:
-        """Carry commands out at an object if a condition holds, in one step; say whether it held."""
+        """Carry commands out if a condition holds at an object, in one step; say whether it held."""
         # The answer is printed first: with its last window a server ends, and prints no more.
         then = script.script(script.say(windows.YES), *commands)
         otherwise = script.script(script.say(windows.NO))

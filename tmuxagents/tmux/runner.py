@@ -55,7 +55,7 @@ class Denied(Unusable):
 
 
 class Dying(NoServer):
-    """The server ended while it was asked; the next one can be started in a moment."""
+    """The server ended during the call; another one can be started in a moment."""
 
 
 class TmuxRefused(Unusable):
@@ -213,7 +213,7 @@ def _no_server(socket: str, fault: type[NoServer] = NoServer) -> NoServer:
 
 
 def client_version() -> str:
-    """Return the version of the tmux on PATH, asked once; raise Unusable if it is missing or too old."""
+    """Return the version of the tmux on PATH, read once; raise Unusable if tmux is missing or too old."""
     global _client  # noqa: PLW0603  (once a process)
     if _client is None:
         said = _spawn(["-V"], text=None, folder=NOWHERE, umask=None).text.strip()

@@ -41,7 +41,7 @@ class ServerLife(NamedTuple):
 
 
 class TmuxCaller(NamedTuple):
-    """Where in tmux a call comes from, as `$TMUX` and `$TMUX_PANE` say."""
+    """The caller's place in tmux, by `$TMUX` and `$TMUX_PANE`."""
 
     server: ServerLife
     pane: str | None
@@ -121,7 +121,7 @@ def refuse_impossible(socket: str) -> None:
     try:
         os.stat(f"{folder if os.path.lexists(folder) else os.path.dirname(folder)}/")
     except PermissionError:
-        return  # a sandbox, it seems: is_denied and may_be_made say so
+        return  # a sandbox, it seems: is_denied and may_be_made report it
     except OSError as error:
         raise _no_socket(socket, error) from error
 

@@ -40,8 +40,8 @@ _OPENED, _TAKEN = "opened", "taken"
 _OPENED_ROW = (
     f"{_OPENED} #{{window_id}} #{{pane_id}} #{{session_id}} #{{pid}} #{{pane_pid}} #{{session_name}}"
 )
-_TAKEN_ROW = f"{_TAKEN} #{{{OWNER}}}:#{{session_name}}"  # the name last: one of others may hold anything
-CLOSING = "@tmuxagents_close"  # what the closing timer does; where it is set, the timer runs
+_TAKEN_ROW = f"{_TAKEN} #{{{OWNER}}}:#{{session_name}}"  # the name last: another session's may hold anything
+CLOSING = "@tmuxagents_close"  # the command of the closing timer; while it is set, the timer runs
 LAYOUT = "@tmuxagents_layout"  # of a session: the name of its layout
 _LAST = ("Pane is dead", style.RULE)  # the beginnings of the line that tmux writes there
 YES, NO = "yes", "no"  # printed if a condition held, or did not
@@ -82,7 +82,7 @@ class Home:
 
 
 class Order:
-    """One window to open: whose it is, what it is called, what runs in it, and the folder of its project."""
+    """One window to open: its run, its name, its program, its state, and the folder of its project."""
 
     __slots__ = ("argv", "folder", "name", "run_id", "state")
 

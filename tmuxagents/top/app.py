@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tmuxagents.top.view import TopView
 
 _ROUND_S = 1.0
-_IDLE_ROUND_S = 2.0  # where no run is active
+_IDLE_ROUND_S = 2.0  # if no run is active
 _SAID_S = 6.0  # how long a message stays
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

@@ -37,7 +37,7 @@ _STYLES = {
 
 
 class Entry:
-    """One run as `top` knows it: its document, and what is derived from it once."""
+    """One run as `top` knows it: its document, and values that are derived from it once."""
 
     __slots__ = ("ended", "haystack", "host", "label", "name_columns", "run", "run_id", "short", "state")
 

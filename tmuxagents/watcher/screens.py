@@ -57,7 +57,7 @@ class Screens:
                 self._messages.add(server)
 
     def notify(self, servers: Iterable[str], words: str) -> None:
-        """Have the terminals of people at these servers notify them."""
+        """Notify people by their terminals at these servers."""
         for screen in map(self._screen, servers):
             if screen is not None:
                 screen.notices.append(words)

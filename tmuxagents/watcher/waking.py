@@ -1,4 +1,4 @@
-"""What wakes a watcher: run directories that change, wrappers that end, threads that are done.
+"""The events that wake a watcher: run directories change, wrappers end, threads are done.
 
 One recursive watch of watchdog's on the folder of all runs reports changes, but only as hints. A file makes
 an event when it appears or is closed after writing. So a flood of lines into an open file costs nothing
