@@ -71,7 +71,7 @@ def prctl(option: int, value: int) -> None:
 def sha256(text: bytes) -> str:
     """Return the SHA-256 of a text in hex, without `hashlib`, whose OpenSSL takes 2.5 ms to load.
 
-    For a text of a megabyte, loading OpenSSL pays: it then needs a fifth of the time.
+    From a megabyte on, OpenSSL is worth loading: it needs a fifth of the time.
     """
     if len(text) >= _WORTH_OPENSSL:
         import hashlib  # noqa: PLC0415  (seldom needed)

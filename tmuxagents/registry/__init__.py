@@ -1,1 +1,1 @@
-"""The registry: a cache of the run directories in SQLite, which can be removed at any moment."""
+"""The registry, a cache of the run directories in SQLite. It can be removed at any moment."""

@@ -1,7 +1,7 @@
 """Find runs: open the registry, bring it up to date with the run directories, and look up ids and names.
 
 The answers are the same with a registry, without one, with a damaged one and with one of a newer program. If
-its file cannot be used, a database in memory replaces it this once, filled from the run directories.
+the file cannot be used, a database in memory replaces it this once, filled from the run directories.
 
 Joins.
 """
@@ -77,7 +77,7 @@ class Caller:
 
     @property
     def runs(self) -> str:
-        """Return the folder of all run directories in it."""
+        """Return the folder of all run directories."""
         return f"{self.home}/runs"
 
     @property

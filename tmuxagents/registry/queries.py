@@ -107,7 +107,7 @@ class Registry:
         self._database.without_waiting(lambda: self.save(rows))
 
     def absorb(self, rows: Iterable[Row], gone: Iterable[str], folder: str | None) -> None:
-        """Take in a look at the whole runs folder. `folder`: the text to know the folder by, if reliable.
+        """Save what a look at the whole runs folder found. `folder`: the text to know it by, if reliable.
 
         Only new rows are saved: many processes may find the same rows at once, and must not delay each other.
         """

@@ -167,7 +167,7 @@ def read_wrapper(run_dir: str) -> dict[str, Any] | None:
 def read_machine(run_dir: str) -> dict[str, Any] | None:
     """Return the machine.json of a run that works on another machine; None for a run of this machine."""
     path = f"{run_dir}/{MACHINE}"
-    if place_of(path) is None:  # true of almost every run, which so costs only one look
+    if place_of(path) is None:  # true of almost every run; it costs only this look
         return None
     launched = (read_bytes(seal_of(run_dir), limit=_BIGGEST_RECORD) or b"").partition(b"\n")[0]
     if (_document(launched) or {}).get("far") is not True:

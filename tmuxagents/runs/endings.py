@@ -3,7 +3,7 @@
 1. `verdict` computes the ending of a run whose child has been reaped; the wrapper uses it.
 2. `conclude` does the same for a run whose wrapper is gone, from what the events alone prove.
 3. `state_of` is the only function that computes a run's state; nothing stores one.
-What came first decides: after the child has settled, a stop, a timeout or a loop changes nothing.
+The order decides: after the child has settled, a stop, a timeout or a loop changes nothing.
 
 Pure.
 """

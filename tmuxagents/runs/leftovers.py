@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Leftovers:
-    """What is left of a run's processes."""
+    """A run's leftovers: those to end, and the spared ones."""
 
     __slots__ = ("ended", "spared")
 

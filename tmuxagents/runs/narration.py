@@ -1,4 +1,4 @@
-"""What a child is doing, in words: one phrase an event, and the readable transcript made of them. Pure.
+"""Words for what a child is doing: a phrase for each event, and the transcript made of the phrases. Pure.
 
 A phrase holds no more than its event: a call without its argument is named by its tool alone. The transcript
 is plain text without escape sequences from the child. `render` shows the same phrases in the window.

@@ -103,7 +103,7 @@ _TOO_MUCH = (
     "[events.jsonl is longer than anybody reads: what is beyond 1 GB, or 2,000,000 lines, is not read]"
 )
 _READ = (directory.EVENTS, directory.RESULT, directory.WRAPPER, directory.MACHINE)
-GOES_ON = (records.HERE, records.MIRRORED)  # a reader may go on where another stopped
+GOES_ON = (records.HERE, records.MIRRORED)  # then a reader may continue where another stopped
 
 
 def presence_of(wrapper: Mapping[str, Any] | None, machine: Mapping[str, Any] | None) -> str:

@@ -1,8 +1,8 @@
 """A run's seal: a file outside of its directory with hashes of its plan and the identity of its child.
 
 A child can write to its run's directory, so a file there counts only if the seal agrees. The child runs as
-the same user and could forge the seal, too, but not by writing to the run's directory alone. `runs/writing`
-writes the seal: the launcher writes its first line, and the wrapper adds the line about the child.
+the same user and could forge the seal, too, but not by writing to the run's directory alone. The
+launcher writes the seal, and the wrapper adds a line about the child (both through `runs/writing`).
 
 Touches: seals beside the run directories.
 """

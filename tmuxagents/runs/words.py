@@ -74,7 +74,7 @@ def title(name: Any, task: Any) -> str:
 def doing(shown: SnapshotRow) -> str | None:
     """Return what a run is doing, and how long it has been quiet: `npm test · quiet 45s`.
 
-    While a tool runs, that is how long it has run. For a machine that does not answer, its silence is shown.
+    While a tool runs, its time so far is shown. For a machine that does not answer, its silence is shown.
     """
     if shown.unreachable_s is not None:
         lost = f"{cell(shown.host)} unreachable for {figures.span(shown.unreachable_s)}"
@@ -143,7 +143,7 @@ def mark(name: str, status: str = records.COMPLETED) -> str:
 
 
 def with_marks(marks: Sequence[str], text: str) -> str:
-    """Return a status text with the marks of runs that have just ended in front, the last end first."""
+    """Return a status text after the marks of runs that have just ended, the last end first."""
     room = _MARKS
     shown: list[str] = []
     for one in reversed(marks):

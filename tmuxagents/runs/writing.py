@@ -100,7 +100,8 @@ def _seal(run_dir: str, texts: Mapping[str, bytes]) -> None:
 def _sealing(texts: Mapping[str, bytes], *, far: bool) -> bytes:
     """Return the text of a seal.
 
-    `far`: the run works on another machine. Only then does its machine.json count, which a child could write.
+    `far`: the run works on another machine. Without it, a machine.json does not count: a child may have
+    written that.
     """
     found = {name: texts[name] for name in _SET_UP if name in texts}
     known = {name: sha256(text) for name, text in found.items()}
@@ -243,7 +244,7 @@ def claim(run_dir: str, wrapper: Mapping[str, Any]) -> bool:
 def restore(run_dir: str, plan: Plan, wrapper: Mapping[str, Any], place: tuple[int, int] | None) -> bool:
     """Restore missing parts of a run whose wrapper lives: its directory, its plan, its wrapper.json.
 
-    `place` is the directory's old place. Say whether the directory was gone, with all logs. Raises OSError.
+    `place` is the directory's old place. Say whether the directory, with all logs, was gone. Raises OSError.
     """
     there = place_of(run_dir)
     gone = there != place

@@ -1,6 +1,6 @@
 """Start a child (program, arguments, environment) and end it (TERM to its group, TERM to all, KILL). Joins.
 
-Its leftovers are ended after the child. An ending is decided once and not taken back.
+The child's leftovers are ended after it. An ending is decided once and not taken back.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Start:
                     os.symlink(plan.system_prompt_path, f"{self._claim.run_dir}/{agent.prompt_link}")
             own = {**own, **agent.prompted(text, self._environment)}
         nesting: Mapping[str, str] = {}
-        if plan.root is not None:  # the child may launch children, or is such a child's
+        if plan.root is not None:  # the child may launch children, or descends from one that may
             from tmuxagents.launch import nesting as levels  # noqa: PLC0415  (few runs are)
 
             home = os.path.dirname(os.path.dirname(self._claim.run_dir))

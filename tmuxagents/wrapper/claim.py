@@ -99,8 +99,8 @@ def _refusal(message: str) -> NotPossible:
 def _late(run_dir: str, message: str) -> NotPossible:
     """Return the refusal of a run whose launcher has given up; close its window if the run never began.
 
-    Only we know of a window that was opened too late, and it looks as if its run worked. This is the only
-    tmux call of a wrapper: without a run, nothing has to wait for the answer.
+    Only we know of a window that was opened too late, and it looks like that of a running run. This is the
+    only tmux call of a wrapper: without a run, nothing has to wait for the answer.
     """
     if directory.read_wrapper(run_dir) is None:
         with ignoring(TmuxAgentsError, OSError, ValueError):  # if not, the window stays, with the refusal

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Guards:
-    """The watch over one child, from its start on."""
+    """The clocks and counts of one child, from its start on."""
 
     __slots__ = (
         "_activity_at",

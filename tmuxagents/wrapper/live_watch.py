@@ -1,4 +1,4 @@
-"""The watch over a live child: as over a batch child until a person types, who then has the child. Joins.
+"""The watch over a live child: as over a batch child, until a person types and takes it over. Joins.
 
 Only this module decides when a live child leaves, and whether it waits for a person.
 """

@@ -1,4 +1,4 @@
-"""Record what happens in a run: in events.jsonl, the transcript and the window, by importance.
+"""Record what happens in a run, in order of importance: in events.jsonl, the transcript, the window.
 
 Joins.
 """

@@ -29,9 +29,10 @@ _ROOM = 8  # this part of a pipe's size also counts as much, so that unread text
 
 
 class _Pace:
-    """Decides when to read again from a child that prints little but often: a hundred would wake us all day.
+    """Decides when to read again from a child that prints little but often.
 
-    A child that was silent is read at once, and so is one that prints much.
+    A hundred such children would cause wake-ups all day. A child that was silent is read at once,
+    and so is one that prints much.
     """
 
     __slots__ = ("_heard_at", "_most", "_much", "_times", "next_at")

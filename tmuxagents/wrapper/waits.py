@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from tmuxagents.wrapper.claim import Claim
     from tmuxagents.wrapper.signals import Console
 
-_LOOK_S = 1.0  # the longest wait for another run's wrapper to end, between two looks
-_SOON_S = 0.05  # the same while there is no wrapper here to wait on
+_LOOK_S = 1.0  # the longest pause between two looks, while another run's wrapper is here
+_SOON_S = 0.05  # the same, while it is not
 
 
 def enter_cwd(claim: Claim) -> Verdict | None:

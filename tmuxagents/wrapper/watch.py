@@ -177,7 +177,7 @@ class ChildWatch:
         """Act on signals that mean something to other kinds of runs."""
 
     def _hear_now(self, now: float) -> None:
-        """Read the output so far: a child that settled before a stop came has settled."""
+        """Read the output so far: it may show that the child had settled before a stop came."""
         self._streams.hear_now(now)
         self._note_settling(now)
 
