@@ -1,8 +1,9 @@
 """The companion of a pi parent: it reports each change of the session's background runs once.
 
 It works while any run is active and the parent is there. The entries of the parent's session record its
-reports. Where the entries and the run directories differ, the directories decide. It sends only texts and the
-names of styles; the colours are pi's. It imports little, because it runs for as long as the runs do.
+reports. Where the entries and the run directories differ, the directories decide. The companion sends only
+texts and the names of styles; the colours are pi's. It imports little, because it runs for as long as the
+runs do.
 
 Joins.
 """

@@ -78,7 +78,7 @@ AT_ONCE = {"errno"}  # of Python's, too; from 3.13 on it is there at every start
 OURS = 27  # modules of ours that a look imports, and its answer; each is a tenth of a millisecond
 
 
-def test_a_look_imports_hardly_anything(home: Home) -> None:
+def test_poll_and_statusline_import_hardly_anything(home: Home) -> None:
     run = home.run("x")
     with working(run):
         for path in (home.state / "runs", run.folder):

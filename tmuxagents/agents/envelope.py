@@ -1,8 +1,9 @@
 """Read and write the JSON lines that Claude Code and Qwen Code share. Pure.
 
-Only a `result` line that says so in every respect means success. `subtype` alone proves nothing: it is
-`success` beside an API error. The exit code proves nothing: it is 0 after an interrupt. Lines of a sub-agent
-show activity, and are not the child's words.
+A turn succeeded only if its `result` line has `subtype: success`, `is_error: false`, no `terminal_reason` but
+`completed`, no `stop_reason` of those in `_CUT` and, if a structured answer was due, that answer. `subtype`
+alone proves nothing: it is `success` beside an API error. The exit code proves nothing: it is 0 after an
+interrupt. Lines of a sub-agent show activity, and are not the child's words.
 """
 
 from __future__ import annotations

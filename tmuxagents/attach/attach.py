@@ -2,8 +2,8 @@
 
 No other client is moved, and no terminal gets one tmux inside another. Each step checks the run's tag itself.
 A client's terminal can be lent: the client is detached, and a program attaches the terminal to the run. When
-the person leaves, the program attaches it to the pane it came from. So prefix-d leads back, also from another
-server.
+the person leaves the run, the program attaches the terminal to the pane it came from. So prefix-d leads back,
+also from another server.
 
 A run's window is the one with its tag, on exactly the tmux server that its wrapper named: socket, pid and
 start time must agree. A window is reported as gone only if its server has answered.

@@ -4,8 +4,8 @@ The launcher opens both before it opens the window. So a wrapper can distinguish
 read yet) from one that is gone (end of file). The wrapper answers with one byte when it holds the lock and
 has its working directory. Only then does the launcher report the run as launched.
 
-The wrapper of a job begins long after its launcher has gone. Its run directory therefore has the environment
-in a file, until the wrapper has the run, or the run is concluded without a wrapper.
+The wrapper of a job begins long after its launcher has gone. The run directory of a job therefore has the
+environment in a file, until the wrapper has the run, or the run is concluded without a wrapper.
 
 Touches: the run directory.
 """

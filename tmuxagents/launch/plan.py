@@ -1,4 +1,4 @@
-"""The plan of a run: made from a request before anything else exists, or refused.
+"""The plan of a run, made from a request before anything else exists, or refused; and what `--on` means.
 
 `presets/fields` has what a preset decides. `agents/models` has what decides the model.
 

@@ -1,9 +1,10 @@
 """A new run in the session of one that has ended: natively, or by a transcript in the prompt. Joins.
 
-Natively, the session file of the latest run is copied into the new run's directory, so that each directory
-is complete. If a child could not continue that file, the prompt has a transcript instead, and the receipt
-gives the reason. The session keeps the set-up of its latest plan. If its preset has changed since, the
-receipt warns. Only a key or an account is read from the preset's file, since no run stores their secrets.
+Natively, the session file of the latest run is copied into the new run's directory, so that each directory is
+complete. If a child could not continue that file, the prompt has a transcript instead, and the receipt gives
+the reason. The session keeps the set-up of its latest plan. If its preset has changed since, the receipt
+warns. Apart from that check, only the API key or the account is taken from the preset's file, because runs do
+not store secrets.
 """
 
 from __future__ import annotations

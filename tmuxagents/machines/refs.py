@@ -1,4 +1,4 @@
-"""Code on its way to another machine and back: names, records, and the words for people. Pure."""
+"""The git refs, records and messages for code that goes to another machine, and for what comes back. Pure."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The OpenSSH client with the user's own configuration: no questions, and one connection for each host.
 
-The first call to a host opens the connection. It stays open for a while and carries later calls.
+The first call to a host opens the connection. The connection stays open for a while and carries later calls.
 
 Touches: ssh.
 """

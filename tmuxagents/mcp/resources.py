@@ -1,9 +1,10 @@
 """Resources: the answers, transcripts and results of runs, and the notifications about them. Joins.
 
-A client gets one log message when one of its background runs ends (or a live run first settles). With a
-handshake the message comes at once, if the level that the client has set admits it. Without a handshake it
-comes when a request wants log messages. Subscriptions belong to a session (`resources/subscribe`), or in the
-stateless protocol to a stream (`subscriptions/listen`). Both report a run's resources once the run has ended.
+A client gets one log message when one of its background runs ends (or a live run first settles). In a session
+(with a handshake), the message is sent at once, unless the client's log level excludes it. In the stateless
+protocol, it is sent before the answer to the next request that names a log level. Subscriptions belong to a
+session (`resources/subscribe`), or in the stateless protocol to a stream (`subscriptions/listen`). Both
+report a run's resources once the run has ended (or a live run has first settled).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The MCP server: one loop over requests and the output of calls. Each call is a process. Joins.
 
 So a call may take any time, end by a signal or crash, and the server still answers. The requests may also
-come from a file. Its end does not mean that the client has left, so the server answers all of them.
+come from a file. The end of that file does not mean that the client has left, so the server answers all of
+them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """The text of one preset or profile file, parsed into a record or a list of its flaws. Pure.
 
-A project's file may decide little: see `_restrict`. presets/fields defines the fields, and presets/catalogue
-decides which of several files counts. The caller reads the files.
+A project's preset may set only the keys in `_SHARED_KEYS`. A project's profile may not set `apiKey`,
+`extensions` or `extraArgs`, unless the user's settings allow it. Forbidden keys are dropped with a warning.
+presets/fields defines the fields, and presets/catalogue decides which of several files counts. The caller
+reads the files.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Survey presets, profiles and skills, and choose one by its name. Each file is read once. Joins.
+"""Survey presets, profiles and skills, and choose one by its name. Joins.
 
-The text that was read becomes the child's prompt, and its hash becomes part of the plan. Skills are searched
-only if a profile names any, and at most once for each folder in a call. A folder with a SKILL.md is one skill
-and is not searched further. Only regular files that no other user could have written are read. Links that
-lead out of a project are not followed: a clone could link to any of our files.
+Each file is read once, so that the text a child gets is the one whose hash is in the plan. Skills are
+searched only if a profile names any, and at most once for each folder in a call. A folder with a SKILL.md is
+one skill and is not searched further. Only regular files that no other user could have written are read. A
+project's file is not read if it really lies outside the project, since a link in a clone could point to any
+of our files.
 """
 
 from __future__ import annotations

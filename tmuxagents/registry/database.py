@@ -3,8 +3,8 @@
 This module opens the database and runs transactions. The queries are in registry/queries, their SQL is in
 registry/rows and registry/schema. registry/schema also makes and moves the file.
 
-It uses `_sqlite3`, since the package `sqlite3` around it costs 1.5 ms. That package adds dates, which the
-registry does not store.
+The connection comes from `_sqlite3`, since the package `sqlite3` around it costs 1.5 ms. That package adds
+dates, which the registry does not store.
 
 Touches: SQLite.
 """

@@ -1,8 +1,8 @@
 """Conclude a run whose wrapper is gone or never came: write the result in the wrapper's place.
 
-Under the lock, it reads the run again, ends its leftovers (rule S), folds its events and writes the result.
-`runs/endings.conclude` decides which ending that is. The run's files show what the run did. runs/seal and
-system/process_table show which processes are its own.
+Under the lock, it reads the run again, ends the run's leftovers (which ones: runs/leftovers), folds the
+events and writes the result. `runs/endings.conclude` decides which ending that is. The run's files show what
+the run did. runs/seal and system/process_table show which processes are its own.
 
 Joins.
 """

@@ -1,8 +1,9 @@
-"""Rule S, which processes end with a run and which outlive it on purpose, and the ending of the first. Joins.
+"""Rule S: which processes end with a run, which outlive it on purpose; and the ending of the former. Joins.
 
-Ended: descendants of the wrapper, and carriers of the run's mark with all their descendants. Spared, with
-their descendants: another run's process, a process of tmuxagents with a role, another user's process, and a
-service (it leads its own session and listens on a unix socket: other processes may be using it by now).
+Ended: descendants of the wrapper, carriers of the run's mark and, if the wrapper may be gone, the session of
+the child, all with their descendants. Spared, with their descendants: another run's process, a process of
+tmuxagents with a role, another user's process, and a service (it leads its own session and listens on a unix
+socket: other processes may be using it by now). With `keep`, everything but the child is spared.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Words for what a child is doing: a phrase for each event, and the transcript made of the phrases. Pure.
 
-A phrase holds no more than its event: a call without its argument is named by its tool alone. The transcript
-is plain text without escape sequences from the child. `render` shows the same phrases in the window.
+A phrase adds nothing to the events: a call without a usable argument becomes `Running TOOL`. The transcript
+is plain text without escape sequences from the child. `render` shows the phrases of calls in the window.
 """
 
 from __future__ import annotations

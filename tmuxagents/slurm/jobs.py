@@ -1,7 +1,8 @@
 """A run as a job of Slurm: its script, the states that Slurm reports, and the ending that each means.
 
 What Slurm reports counts last: a result that the wrapper wrote counts before it, and so does a finished
-answer among the events. It counts only after the job has left COMPLETING. Until then its processes may live.
+answer among the events. Slurm's report counts only once the job is no longer COMPLETING. Until then the job's
+processes may live.
 
 Pure.
 """

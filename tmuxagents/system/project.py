@@ -1,7 +1,7 @@
 """The project of a folder: the nearest one, from the folder upwards, with `.git` or `.pi`, within bounds.
 
-A project is never the home directory itself (every user of pi has `~/.pi`), nor a shared folder such as /tmp.
-The search crosses no mount point.
+The search upwards stops before the home directory (every user of pi has `~/.pi`) and before shared folders
+such as /tmp. It crosses no mount point. Where the search finds nothing, the project is the folder itself.
 
 Touches: the folders above one.
 """

@@ -1,8 +1,9 @@
 """The clients of a server: list them, and show a run to one without moving others. Touches: tmux.
 
-libtmux's own list of clients is not used. One odd title on any screen breaks it, and it is empty if tmux does
-not answer. A view is a session that shows one window of another session to one client, and ends when that
-client leaves. A view's commands are lists, and each list is carried out in one call.
+libtmux's own list of clients is not used: one odd title on any screen breaks that list, and it is empty if
+tmux does not answer. A view is a session that shows one window of another session to one client, and ends
+when that client is detached or shows another session. All commands that make a view go to tmux in one call,
+so that nothing can happen between them.
 """
 
 from __future__ import annotations

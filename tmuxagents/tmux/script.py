@@ -1,7 +1,7 @@
 """The scripts of tmux: commands inside commands, conditions, and the words allowed in them. Touches: tmux.
 
 Names, targets, directories and formats are code to tmux: `#(…)` in one runs a shell. So every word that
-enters one passes a check of this module first. If one of our own words fails, that is a bug: ValueError.
+becomes part of one is checked here first. A word that fails is a bug in our code, and raises ValueError.
 """
 
 from __future__ import annotations

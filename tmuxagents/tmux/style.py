@@ -3,8 +3,8 @@
 A person's theme stays: only tmux's own defaults are replaced. All texts are fixed: their formats read options
 and facts of tmux, never the words of a run.
 
-Each count is an option of tmux, set once in a server's life. Its format reads a hidden variable, and only
-that variable changes. Setting an option redraws every screen; setting a variable redraws nothing;
+Each count is an option of tmux, set once in a server's life. The option's format reads a hidden variable, and
+only that variable changes. Setting an option redraws every screen; setting a variable redraws nothing;
 `refresh-client -S` redraws the status line alone. `runs/words` makes the texts, and `watcher/screens`
 composes them. All this goes around libtmux, since the watcher pushes up to four times a second.
 """

@@ -1,4 +1,4 @@
-"""The choice, the searches and the order of a person in `top`, and the lines around the table. Pure."""
+"""What a person has chosen, searched for and sorted by in `top`; and the lines around the table. Pure."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Prune: remove named runs, or runs older than keepRuns, with everything that they left behind.
+"""Prune: remove named runs, or those older than the setting keepRuns, with everything that they left behind.
 
-It removes no active run, and a lost run only after it is concluded. A run disappears whole, under its lock: a
+No active run is removed, and a lost run only after it is concluded. A run disappears whole, under its lock: a
 reader finds either all of it or no such run.
 
 Joins.

@@ -1,7 +1,7 @@
 """The words of `delegate_to_subagents`: its call, the view of its children, and a line for each ended one.
 
-Its own keys are defined here and in runs/conversation, its status words (`running`, `completed`, `error`) in
-runs/words. Each line comes with its kind; the view decides how a kind looks.
+The tool's own keys are defined here and in runs/conversation, its status words (`running`, `completed`,
+`error`) in runs/words. Each line comes with its kind; the view decides how a kind looks.
 
 Pure.
 """

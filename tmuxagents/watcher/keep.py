@@ -1,7 +1,7 @@
 """The keeper of runs in Slurm: records what they wait for, and concludes those whose job is over. Joins.
 
-A lock allows one keeper for a state directory. It asks Slurm about all jobs at once, often while they change
-and seldom while they do not. If Slurm does not answer, that is only recorded: no run changes.
+A lock allows one keeper for a state directory. The keeper asks Slurm about all jobs at once, often while they
+change and seldom while they do not. If Slurm does not answer, that is only recorded: no run changes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Start a child (program, arguments, environment) and end it (TERM to its group, TERM to all, KILL). Joins.
+"""Start a child (program, arguments, environment), and end it in steps. Joins.
 
-The child's leftovers are ended after it. An ending is decided once and not taken back.
+TERM goes to the child's group at once, and after 3 s to its leftovers, too. KILL goes to its group after 5 s.
+Whatever is left is ended last. The first cause of an ending stays.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The watch over a live child: as over a batch child, until a person types and takes it over. Joins.
+"""Watch a live child: like a batch child until a person types, and afterwards as the person decides. Joins.
 
-Only this module decides when a live child leaves, and whether it waits for a person.
+Timeouts and loop rules can end the child only until a person types. Only this module decides when a settled
+live child has to exit, and whether it waits for a person.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The process in the window of a live Claude Code: `python -I -S bridge.py PROGRAM...`.
 
 Claude Code gets its hooks from its command line. The hook for a permission waits for our answer, but a person
-may also answer on the screen. Claude Code then ends the hook, or carries the call out. Joins.
+may also answer on the screen. If the person denies, Claude Code closes the hook's connection; if they allow,
+it runs the call. The bridge closes the question in both cases. Joins.
 """
 
 from __future__ import annotations

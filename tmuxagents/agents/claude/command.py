@@ -14,8 +14,9 @@ In a batch run its stdin stays open: prompt, messages and answers are lines of J
 
 A live one has hooks in `--settings`, and each sends its input to our bridge. Claude Code takes a first prompt
 only from its command line, so the command line holds one sentence with the path of the prompt file. Messages
-go in by hooks, too: after the next tool, or when it is about to stop. A message that arrives while it is idle
-is not delivered. Its usage comes from its transcript. No hook reports what a person denied.
+go in by hooks, too: after the next tool, or when it is about to stop. A message that arrives while Claude
+Code is idle is not delivered. Usage comes from Claude Code's transcript. No hook reports what a person
+denied.
 """
 
 from __future__ import annotations

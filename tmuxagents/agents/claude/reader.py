@@ -4,10 +4,10 @@ A `result` line gives the turn's tokens but the session's total cost. Newer vers
 per model, and we add those up. Partial messages show that the model is writing. They also give the usage of a
 turn that never ends.
 
-Its stdin may stay open for prompt, messages, interrupts and answers. Every message has an id. Claude Code
-reports when it starts on that message and when it is done with it. It reads a steering message between two
-model calls, and a follow-up when the turn is over. If stdin closes while a question is open, that is a
-denial.
+Claude Code's stdin may stay open for prompt, messages, interrupts and answers. Every message has an id.
+Claude Code reports when it starts on that message and when it is done with it. Claude Code reads a steering
+message between two model calls, and a follow-up when the turn is over. If stdin closes while a question is
+open, that is a denial.
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@
 - The permission level is its sandbox: `read-only`, `edit` (it may write to the working directory), `full` (no
   sandbox). With these it asks nobody, and a forbidden action fails. With `ask` it may write to the working
   directory, but asks before each patch, and before each command that is not known to be harmless.
-- The request for a session has the texts of a preset, as developer instructions (added) or base instructions
-  (replaced). `codex exec` can only replace its base instructions, from a file.
+- The request for a session carries a preset's texts: text to add goes in as developer instructions, text that
+  replaces the system prompt as base instructions. `codex exec` can only replace its base instructions, from a
+  file.
 - Codex takes no list of tools: the sandbox is the limit.
 - Codex chooses the id of a session, and continues a session from any folder.
 

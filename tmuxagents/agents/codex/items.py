@@ -1,4 +1,4 @@
-"""Read the items of Codex: messages, thoughts and tool calls, as both of its seats report them.
+"""Read the items of Codex (messages, thoughts, tool calls) from `codex exec` and from the app server.
 
 `codex exec` writes `command_execution` and `aggregated_output`; the app server writes `commandExecution` and
 `aggregatedOutput`. Apart from that, an item is the same. A tool gets our name if we know such a tool.

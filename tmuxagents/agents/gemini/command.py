@@ -5,14 +5,14 @@ model a tool that the level forbids, and the model may then claim that it is don
 `completed` means only that the model's last answer is whole. We always give `--skip-trust`, because without a
 person Gemini CLI refuses to work in a folder that was never trusted. So the project's own `.gemini` settings
 apply. A prompt that starts with `/` is a command to Gemini CLI, and `@path` in a prompt includes that file.
-It cannot run live. It takes hooks only from the user's or the project's settings, or from a system file if
-root owns that file and all folders above it.
+Gemini CLI cannot run live. It takes hooks only from the user's or the project's settings, or from a system
+file if root owns that file and all folders above it.
 
-A `result` line says how a turn ended. It reports success even if an `error` line before it reported a loop,
-an empty answer or a hook that blocked. After a signal, Gemini CLI exits with 0 and without a result. After
-errors of the API, it exits with an HTTP status modulo 256. When it retries an answer that broke off, no line
-takes back the words of the first try. It reports the exit code of a shell command only if the command printed
-nothing. Otherwise we recognise a failure only by the usual last words of a command.
+A `result` line says how a turn ended. The line reports success even if an `error` line before it reported a
+loop, an empty answer or a hook that blocked. After a signal, Gemini CLI exits with 0 and without a result.
+After errors of the API, it exits with an HTTP status modulo 256. When it retries an answer that broke off, no
+line takes back the words of the first try. Gemini CLI reports the exit code of a shell command only if the
+command printed nothing. Otherwise we recognise a failure only by the usual last words of a command.
 """
 
 from __future__ import annotations

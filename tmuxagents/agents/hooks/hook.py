@@ -1,7 +1,7 @@
 """A hook of a live agent: it sends its input to our bridge, and prints the bridge's answer.
 
-Its only argument is the name of the event, for agents whose input does not have it. If the bridge is gone, it
-prints nothing.
+The hook's only argument is the name of the event, for agents whose input lacks that name. If the bridge is
+gone, the hook prints nothing.
 
 Touches: a socket.
 """

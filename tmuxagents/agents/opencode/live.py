@@ -1,7 +1,8 @@
 """A live opencode: its own screen in the window, and the reports of its server, through a bridge. Pure.
 
-The parts of its messages are those of a batch run. It has settled when its session is idle. opencode reports
-no keys. So the run is attended from a person's first prompt, or from the answer that a person broke off.
+The parts of its messages are those of a batch run. The child has settled when its session is idle. opencode
+reports no keys. So the run is attended from a person's first prompt, or from the answer that a person broke
+off.
 """
 
 from __future__ import annotations

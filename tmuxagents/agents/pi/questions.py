@@ -1,6 +1,6 @@
-"""The questions to an installed pi, the parsers of its answers, and its variables for API keys. Pure.
+"""How an installed pi is asked, how its answers are read, and its variables for API keys. Pure.
 
-No wrapper imports this.
+pi is asked for its version and its models. Its capabilities are here, too. No wrapper imports this.
 """
 
 from __future__ import annotations

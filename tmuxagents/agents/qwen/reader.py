@@ -1,12 +1,13 @@
 """Read the stream of Qwen Code, and talk to it. Pure.
 
-Its figures are those of the session, and include calls in the background. At a limit of its own it exits with
-53 or 55 and writes no result. An answer that was cut at the model's output limit looks like a whole one.
+Qwen Code's usage figures are those of the session, and include calls in the background. At a limit of its
+own, Qwen Code exits with 53 or 55 and writes no result. An answer that was cut at the model's output limit
+looks like a whole one.
 
-Its stdin may stay open for prompts, interrupts and answers. It asks about every call that its approval mode
-does not allow. If no person is to be asked, the permission level answers no. It reads one prompt after
-another, each when the turn before it is over. It waits ten minutes at most for an answer, and then takes it
-as no. Only the result of the tool shows that.
+Qwen Code's stdin may stay open for prompts, interrupts and answers. Qwen Code asks about every call that its
+approval mode does not allow. If no person is to be asked, the permission level answers no. Qwen Code reads
+one prompt after another, each when the turn before it is over. If no answer comes within ten minutes, Qwen
+Code treats the question as denied; only the result of the tool shows this.
 """
 
 from __future__ import annotations
