@@ -73,7 +73,7 @@ def test_room_is_what_the_disk_has(tmp_path: Path) -> None:
     [("max_inotify_instances", "max_user_instances"), ("max_inotify_watches", "max_user_watches")],
 )
 def test_where_all_of_inotify_is_used_that_is_said(tmp_path: Path, name: str, limit: str) -> None:
-    code = f"from tmuxagents.upkeep import looks as selftest; print(selftest.try_inotify({str(tmp_path)!r}))"
+    code = f"from tmuxagents.upkeep import probes as selftest; print(selftest.try_inotify({str(tmp_path)!r}))"
     shell = f'echo 0 > /proc/sys/user/{name} && exec "$0" -c "$1"'
     done = subprocess.run(
         ["unshare", "-Ur", "sh", "-c", shell, sys.executable, code],

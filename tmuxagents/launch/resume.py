@@ -3,8 +3,7 @@
 Natively, the session file of the latest run is copied into the new run's directory, so that each directory is
 complete. If a child could not continue that file, the prompt has a transcript instead, and the receipt gives
 the reason. The session keeps the set-up of its latest plan. If its preset has changed since, the receipt
-warns. Apart from that check, only the API key or the account is taken from the preset's file, because runs do
-not store secrets.
+warns. Only the API key or the account is taken from the preset's file, because runs do not store secrets.
 """
 
 from __future__ import annotations
