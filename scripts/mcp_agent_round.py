@@ -142,7 +142,7 @@ def serve(agent: str) -> int:
         def do_HEAD(self) -> None:
             self.send_error(404)
 
-        do_GET = do_HEAD  # noqa: N815
+        do_GET = do_HEAD  # noqa: N815  (the library's name)
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length", 0)))

@@ -21,6 +21,6 @@ if "TMUXAGENTS_FAULT" in os.environ:  # a test wants things to fail
 
     fault_injection.install(os.environ)
 
-from tmuxagents.watcher.run import main  # noqa: E402
+from tmuxagents.watcher.run import main  # noqa: E402  (the path above comes first)
 
 main(sys.argv[1:])

@@ -63,7 +63,7 @@ def prctl(option: int, value: int) -> None:
         found = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")  # type: ignore[arg-type]  # None: what is loaded
         _ctypes.call_function(found, (option, value, 0, 0, 0))
     except (ImportError, AttributeError):
-        import ctypes  # noqa: PLC0415
+        import ctypes  # noqa: PLC0415  (only without _ctypes)
 
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
@@ -94,15 +94,15 @@ def prepare_sqlite() -> None:
     if name in sys.modules:  # always so beside other threads, since `threading` imports it
         return
     try:
-        from _functools import _lru_cache_wrapper  # type: ignore[import-not-found]  # noqa: PLC0415
+        from _functools import _lru_cache_wrapper  # type: ignore[import-not-found]  # noqa: PLC0415  (as above)
 
         def lru_cache(maxsize: int) -> Callable[[Callable[..., Any]], Any]:
             return lambda ask: _lru_cache_wrapper(ask, maxsize, False, tuple)  # noqa: FBT003  (no names there)
 
         substitute = type(sys)(name)
-        substitute.lru_cache = lru_cache  # type: ignore[attr-defined]
+        substitute.lru_cache = lru_cache  # type: ignore[attr-defined]  # a module made here
         sys.modules[name] = substitute
-        import _sqlite3  # noqa: F401, PLC0415
+        import _sqlite3  # noqa: F401, PLC0415  (for its effect: the next import finds it)
     except ImportError:
         return
     finally:

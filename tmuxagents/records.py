@@ -63,7 +63,7 @@ class Record:
 
     def fields(self) -> dict[str, Any]:
         """Return the fields by their names."""
-        names = [name for kind in type(self).__mro__[:-1] for name in kind.__slots__]  # type: ignore[attr-defined]
+        names = [name for kind in type(self).__mro__[:-1] for name in kind.__slots__]  # type: ignore[attr-defined]  # mypy knows no slots of a type
         return {name: getattr(self, name) for name in names}
 
     def changed(self, **changes: Any) -> Self:

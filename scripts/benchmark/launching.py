@@ -93,7 +93,7 @@ class Ground:
         self.desk.leave()
         self.home.end_all()
         for socket in self.desk.sockets.iterdir():
-            until(lambda socket=socket: not _answers(socket))  # type: ignore[misc]
+            until(lambda socket=socket: not _answers(socket))  # type: ignore[misc]  # mypy infers no lambda with a default
 
 
 def _answers(socket: Path) -> bool:

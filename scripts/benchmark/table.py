@@ -62,9 +62,9 @@ def ratio(  # noqa: PLR0913  (the cells of a line)
 
 def number(value: float) -> str:
     """Return a figure with as many digits as mean anything."""
-    if value and abs(value) < 0.1:  # noqa: PLR2004
+    if value and abs(value) < 0.1:  # noqa: PLR2004  (digits that people read)
         return f"{value:.3f}"
-    return f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}" if abs(value) < 100 else f"{value:,.0f}"  # noqa: PLR2004
+    return f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}" if abs(value) < 100 else f"{value:,.0f}"  # noqa: PLR2004  (digits that people read)
 
 
 HEAD = ("#", "figure", "floor", "ours", "ratio", "goal", "met")

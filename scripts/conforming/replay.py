@@ -62,7 +62,7 @@ class Played:
             self.state.model = self.reader.model or self.state.model
             self.state.error_message = self.reader.error_message
 
-    def _verdict(self, exit: Exit, cause: Any, *, lingered: bool = False) -> Verdict:  # noqa: A002
+    def _verdict(self, exit: Exit, cause: Any, *, lingered: bool = False) -> Verdict:  # noqa: A002  (the word of the contract)
         counts = self.reader.exit_counts
         return endings.verdict(self.state, exit, cause=cause, lingered=lingered, exit_counts=counts)
 

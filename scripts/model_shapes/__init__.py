@@ -28,9 +28,9 @@ class Shape(Protocol):
     """One form of requests and answers."""
 
     def asked(self, path: str, request: Json) -> Asked: ...  # noqa: D102  (the module's docstring has them)
-    def whole(self, asked: Asked, turn: Turn) -> Json: ...  # noqa: D102
-    def stream(self, asked: Asked, turn: Turn) -> Iterator[str]: ...  # noqa: D102
-    def error(self, turn: Turn) -> Json: ...  # noqa: D102
+    def whole(self, asked: Asked, turn: Turn) -> Json: ...  # noqa: D102  (as above)
+    def stream(self, asked: Asked, turn: Turn) -> Iterator[str]: ...  # noqa: D102  (as above)
+    def error(self, turn: Turn) -> Json: ...  # noqa: D102  (as above)
 
 
 def name_of(path: str) -> str | None:
@@ -41,7 +41,7 @@ def name_of(path: str) -> str | None:
 def named(name: str) -> Shape:
     """Return a form by its name."""
     found: Any = import_module(f"scripts.model_shapes.{name}")
-    return found  # type: ignore[no-any-return]
+    return found  # type: ignore[no-any-return]  # a module that has the form
 
 
 def counted(path: str) -> Json | None:

@@ -60,7 +60,7 @@ class Ending:
 
 def ending(name: str, script: str, *want: str, **more: object) -> Ending:
     """Make one row."""
-    return Ending(name, script, frozenset(want), **more)  # type: ignore[arg-type]
+    return Ending(name, script, frozenset(want), **more)  # type: ignore[arg-type]  # names of fields
 
 
 REFUSED_BY_US, MODEL = "refused", "model"

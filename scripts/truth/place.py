@@ -80,7 +80,7 @@ class Place:
         self.desk(
             "wait", run_id, "--timeout", str(int(timeout) + _PATIENCE_S), timeout=timeout + 2 * _PATIENCE_S
         )
-        read = lambda: directory.read_result(str(self.desk.folder(run_id)))  # noqa: E731
+        read = lambda: directory.read_result(str(self.desk.folder(run_id)))  # noqa: E731  (it is named for the line below)
         found: Json = eventually(read, 15)
         return found
 

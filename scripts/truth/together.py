@@ -160,7 +160,7 @@ class Round:
             talk = json.dumps([one["messages"] for one in self.place.requests()])
             self.expect(TASK in talk, f"{name} resumed does not know the first prompt")
 
-    def expect(self, is_so: bool, else_said: str) -> None:  # noqa: FBT001
+    def expect(self, is_so: bool, else_said: str) -> None:  # noqa: FBT001  (it reads as a sentence)
         """Note what is wrong."""
         if not is_so:
             self.wrong.append(else_said)

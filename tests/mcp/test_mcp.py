@@ -407,6 +407,16 @@ def test_a_cancel_in_the_middle_of_a_calls_start_is_not_lost(
     assert (run["status"], run["reason"]) == ("aborted", "parent")
 
 
+def leave(client: Client, how: str) -> None:
+    """Close what the server reads, or send it a signal."""
+    if how != "leaves":
+        client.server.send_signal(signal.Signals[how])
+        return
+    assert client.server.stdin
+    client.server.stdin.close()
+    client.server.stdin = None
+
+
 @pytest.mark.parametrize("how", ["leaves", "SIGTERM", "SIGKILL"])
 def test_who_leaves_ends_its_calls_and_not_what_is_in_the_background(
     parent: Parent, client: Client, how: str
@@ -415,12 +425,7 @@ def test_who_leaves_ends_its_calls_and_not_what_is_in_the_background(
     run_id = background["structuredContent"]["run"]["runId"]
     client.begin(f"pid a\n{WORKS}")
     eventually(lambda: {"a", "b"} <= set(parent.desk.home.recorded()))
-    assert client.server.stdin
-    if how == "leaves":
-        client.server.stdin.close()
-        client.server.stdin = None
-    else:
-        client.server.send_signal(signal.Signals[how])
+    leave(client, how)
     assert client.server.wait(10) == (-signal.SIGKILL if how == "SIGKILL" else 0)
     (foreground,) = set(parent.desk.runs()) - {run_id}
     assert ending(parent, foreground) == ("aborted", "parent")
@@ -467,12 +472,7 @@ def test_a_client_that_does_not_read_keeps_nobody(parent: Parent, how: str) -> N
         full = fcntl.fcntl(client.server.stdout.fileno(), fcntl.F_GETPIPE_SZ)
         # Some room stays at the end of each page that the next answer does not fit into.
         eventually(lambda: unread(client.server.stdout.fileno()) > full // 2)  # type: ignore[union-attr]
-        assert client.server.stdin
-        if how == "leaves":
-            client.server.stdin.close()
-            client.server.stdin = None
-        else:
-            client.server.send_signal(signal.Signals[how])
+        leave(client, how)
         assert client.server.wait(LAST_ANSWERS_S + 10) == 0
     (run_id,) = parent.desk.runs()
     eventually(lambda: parent.desk.folder(run_id).joinpath("result.json").exists())

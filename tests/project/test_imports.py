@@ -172,6 +172,13 @@ def test_any_module_may_be_imported_first() -> None:
     assert len(list(order.static_order())) == len(FILES)  # a circle would raise
 
 
+@pytest.mark.parametrize("folder", ["tmuxagents", "scripts"])
+def test_what_is_silenced_has_its_reason(folder: str) -> None:
+    bare = re.compile(r"# (noqa: [A-Z0-9, ]+|type: ignore\[[a-z, -]+\])$", re.MULTILINE)
+    found = {path: bare.findall(path.read_text("utf-8")) for path in (ROOT / folder).rglob("*.py")}
+    assert {str(path): silenced for path, silenced in found.items() if silenced} == {}
+
+
 def test_each_library_stays_with_its_owner() -> None:
     def rule(file: str) -> set[str]:
         libraries = {library for library, _ in imports(file)}

@@ -178,7 +178,7 @@ class Ask:
 
     __slots__ = ("id", "key", "kind", "options", "text")
 
-    def __init__(self, id: str, kind: str, text: str | None, options: Options = ()) -> None:  # noqa: A002
+    def __init__(self, id: str, kind: str, text: str | None, options: Options = ()) -> None:  # noqa: A002  (the word of the contract)
         self.id = id  # empty: only the child's own screen can answer it
         self.kind = kind
         self.text = text
@@ -195,7 +195,7 @@ class ChildSession:
         self,
         text: str = "",
         *,
-        id: str | None = None,  # noqa: A002
+        id: str | None = None,  # noqa: A002  (the word of the contract)
         cwd: str = "",
         problem: str | None = None,
     ) -> None:

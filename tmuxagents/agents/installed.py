@@ -162,9 +162,9 @@ def _read(home: str) -> dict[str, dict[str, Any]]:
 
 def _ask(agent: Agent, words: list[str], environment: Mapping[str, str], agent_dir: str) -> dict[str, Any]:
     """Ask an agent for its version and its models, and end every process that this started."""
-    from tmuxagents.agents.ask import Question, ask  # noqa: PLC0415
+    from tmuxagents.agents.ask import Question, ask  # noqa: PLC0415  (only for an outdated cache)
     from tmuxagents.runs import leftovers  # noqa: PLC0415  (only for an outdated cache)
-    from tmuxagents.runs.leftovers import Whose  # noqa: PLC0415
+    from tmuxagents.runs.leftovers import Whose  # noqa: PLC0415  (as above)
 
     about = agent.questions()
     mark = f"question-{identity.secret()}"

@@ -64,7 +64,7 @@ class Verbs(click.Group):
         """Return the verbs that help and completion show."""
         return list(VERBS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  (click's signature)
         """Return a verb's declaration."""
         module = VERBS[cmd_name][0] if cmd_name in VERBS else HIDDEN.get(cmd_name)
         if module is None:
@@ -93,7 +93,7 @@ class Verbs(click.Group):
             _print_json(found[1], args)
         return found
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  (click's signature)
         """Write the verbs in their groups."""
         for group in (EVERYDAY, SET_UP, PROGRAMS):
             here = [(name, line) for name, (_, of, line) in VERBS.items() if of == group]

@@ -251,8 +251,8 @@ def _wait(
     **how: Any,
 ) -> int:
     # Only a wait needs these. Importing them before the wait makes its end quick.
-    from tmuxagents.registry import learn, schema  # noqa: F401, PLC0415
-    from tmuxagents.status import wait as status_wait  # noqa: PLC0415
+    from tmuxagents.registry import learn, schema  # noqa: F401, PLC0415  (for its end, see above)
+    from tmuxagents.status import wait as status_wait  # noqa: PLC0415  (as above)
 
     done = status_wait.QueryWait(caller, asked, any_of_them=any_of_them, limit_s=timeout, since=since)
     if how.get("outputs") and not how["as_json"]:

@@ -203,7 +203,7 @@ class Picture:
 
 def watch_picture(look: Callable[[], list[str]]) -> int:
     """Call `look` every second and draw its lines, until Ctrl-C."""
-    from tmuxagents.errors import BadRequest  # noqa: PLC0415
+    from tmuxagents.errors import BadRequest  # noqa: PLC0415  (rare)
 
     if not printing.is_terminal() or os.environ.get("TERM") == "dumb":
         raise BadRequest(

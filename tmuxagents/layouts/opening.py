@@ -169,7 +169,7 @@ class Opening:
         for step in (self._layout.folder, window.folder, pane.folder):
             if step is not None:
                 home = places.user_home(self._environment)
-                step = home + step[1:] if step == "~" or step.startswith("~/") else step  # noqa: PLW2901
+                step = home + step[1:] if step == "~" or step.startswith("~/") else step  # noqa: PLW2901  (the step with its home folder)
                 folder = os.path.normpath(os.path.join(folder, step))
         inside = os.path.realpath(folder), os.path.realpath(self._caller.project)
         if self._layout.source == layout.PROJECT and os.path.commonpath(inside) != inside[1]:

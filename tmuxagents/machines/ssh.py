@@ -172,7 +172,7 @@ def run_line(  # noqa: PLR0913  (as above)
     `greeting`: the command prints this before it gets the input. `asked` of Unreachable and CutOff says
     whether it did.
     """
-    client = _start([*prefix(host, environment=environment), line], environment)
+    client = start([*prefix(host, environment=environment), line], environment)
     talk = _Talk(host, client, input, greeting)
     try:
         out, err = talk.carry_out(time.monotonic() + timeout)
@@ -197,7 +197,8 @@ def run_line(  # noqa: PLR0913  (as above)
     return FarAnswer(client.returncode, out, said)
 
 
-def _start(words: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+def start(words: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """Start an ssh with three pipes. Raises Unusable."""
     try:
         return subprocess.Popen(
             words,

@@ -41,7 +41,7 @@ class Request:
 
     __slots__ = ("id", "is_stateless", "level", "method", "params", "token", "version")
 
-    def __init__(self, method: str, params: Mapping[str, Any], id: Any = None) -> None:  # noqa: A002
+    def __init__(self, method: str, params: Mapping[str, Any], id: Any = None) -> None:  # noqa: A002  (JSON-RPC's word)
         meta = params.get("_meta")
         meta = meta if isinstance(meta, dict) else {}
         token = meta.get("progressToken")
@@ -259,7 +259,7 @@ _PLACE = "$ARGUMENTS"  # stands for the task in a prompt
 def _prompts() -> dict[str, tuple[dict[str, Any], str]]:
     """Return the fields and the text of each prompt."""
     from tmuxagents.system import shipped  # noqa: PLC0415  (few clients ask for prompts)
-    from tmuxagents.text import yaml  # noqa: PLC0415
+    from tmuxagents.text import yaml  # noqa: PLC0415  (as above)
 
     found = {name: yaml.parse(text) for name, text in shipped.prompts().items()}
     return {name: (one.fields, one.body.strip()) for name, one in found.items()}

@@ -261,7 +261,7 @@ class Server:
 
 def _run_dir(address: str) -> str:
     from tmuxagents.mcp import resources  # noqa: PLC0415  (only for clients that subscribe)
-    from tmuxagents.registry import lookup  # noqa: PLC0415
+    from tmuxagents.registry import lookup  # noqa: PLC0415  (as above)
 
     return resources.locate(address, lookup.here())[0]
 

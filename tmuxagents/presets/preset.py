@@ -56,7 +56,7 @@ class PresetFile:
         source: str,
         path: str,
         text: str = "",
-        hash: str = "",  # noqa: A002
+        hash: str = "",  # noqa: A002  (the word of the contract)
         of: AgentFiles | None = None,
         place: int = 0,
     ) -> None:

@@ -184,7 +184,7 @@ def identity_of(wrapper: Mapping[str, Any] | None) -> Identity | None:
     words = isinstance(host, str) and isinstance(boot, str)
     if not words or not all(type(figure) is int for figure in (namespace, pid, started)):
         return None
-    return Identity(host=str(host), boot_id=str(boot), pid_namespace=namespace, pid=pid, start_time=started)  # type: ignore[arg-type]
+    return Identity(host=str(host), boot_id=str(boot), pid_namespace=namespace, pid=pid, start_time=started)  # type: ignore[arg-type]  # checked in the lines above
 
 
 def read_lines(path: str, offset: int, most: int = _MUCH) -> tuple[list[bytes], int]:

@@ -45,7 +45,7 @@ class Cause:
         self.message = message
         self.exit_code = exit_code  # for a child that never existed
 
-    def verdict(self, exit: Exit | None = None) -> Verdict:  # noqa: A002
+    def verdict(self, exit: Exit | None = None) -> Verdict:  # noqa: A002  (the word of the contract)
         """Return the ending of a run that was ended for this cause."""
         substitute = None if self.exit_code is None else Exit(self.exit_code)
         return Verdict(self.status, self.reason, self.message, exit=exit or substitute)
@@ -73,7 +73,7 @@ def timed_out(timeout_s: float) -> Cause:
 
 def verdict(
     state: RunState,
-    exit: Exit,  # noqa: A002
+    exit: Exit,  # noqa: A002  (the word of the contract)
     *,
     cause: Cause | None,
     lingered: bool,
@@ -102,7 +102,7 @@ def verdict(
 
 def live_verdict(
     state: RunState,
-    exit: Exit,  # noqa: A002
+    exit: Exit,  # noqa: A002  (the word of the contract)
     *,
     cause: Cause | None,
     lingered: bool,
@@ -144,7 +144,7 @@ def _bad_answer(state: RunState) -> tuple[str, str] | None:
     return None
 
 
-def _unsettled(state: RunState, exit: Exit) -> Verdict:  # noqa: A002
+def _unsettled(state: RunState, exit: Exit) -> Verdict:  # noqa: A002  (the word of the contract)
     if exit.signal is not None:
         return Verdict(records.FAILED, "signal", f"The child was killed by {exit.signal}.", exit=exit)
     if exit.exit_code == 0:

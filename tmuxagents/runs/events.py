@@ -32,7 +32,7 @@ class Event:
 
     __slots__ = ("at", "fields", "seq", "type")
 
-    def __init__(self, type: str, fields: dict[str, Any], *, seq: int = 0, at: float = 0.0) -> None:  # noqa: A002
+    def __init__(self, type: str, fields: dict[str, Any], *, seq: int = 0, at: float = 0.0) -> None:  # noqa: A002  (the word of the contract)
         self.type = type
         self.fields = fields
         self.seq = seq

@@ -100,7 +100,7 @@ KEYS: dict[str, Rule] = {
     "projectPresets": Flag(True),  # noqa: FBT003  (the default of a flag)
     "projectProfiles": Choice("safe", "full"),
     "presetsFrom": Names(None),
-    "keepBackground": Flag(False),  # noqa: FBT003
+    "keepBackground": Flag(False),  # noqa: FBT003  (its default)
     "keepRuns": Age("30d"),
     "agents.pi.command": Argv(None),
     "onEnd": Argv(None),

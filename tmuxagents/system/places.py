@@ -241,7 +241,7 @@ def only_we_write(facts: os.stat_result) -> bool:
         return True
     # The user may be the only member of the group: many systems combine that with umask 002.
     import grp  # noqa: PLC0415  (asked only for files that a group may write)
-    import pwd  # noqa: PLC0415
+    import pwd  # noqa: PLC0415  (as above)
 
     try:
         user, group = pwd.getpwuid(os.getuid()), grp.getgrgid(facts.st_gid)

@@ -180,8 +180,8 @@ class _ReadingSlowly(_Reading):
     parse_int = staticmethod(_int_or_infinity)
 
 
-_scanned: Callable[[str, int], tuple[Any, int]] = _make_scanner(_Reading)  # type: ignore[arg-type]
-_scanned_slowly: Callable[[str, int], tuple[Any, int]] = _make_scanner(_ReadingSlowly)  # type: ignore[arg-type]
+_scanned: Callable[[str, int], tuple[Any, int]] = _make_scanner(_Reading)  # type: ignore[arg-type]  # the C scanner reads these attributes alone
+_scanned_slowly: Callable[[str, int], tuple[Any, int]] = _make_scanner(_ReadingSlowly)  # type: ignore[arg-type]  # the C scanner reads these attributes alone
 
 
 def _tame(value: Any, depth: int) -> Any:

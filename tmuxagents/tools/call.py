@@ -58,10 +58,10 @@ def call(name: str, arguments: Any, door: Door) -> Answer:
 
             return delegate.delegate_to_subagents(arguments, door, faults)
         if name in ("get_subagent_output", "get_subagent_session", "list_subagent_profiles"):
-            from tmuxagents.tools import retrieval  # noqa: PLC0415
+            from tmuxagents.tools import retrieval  # noqa: PLC0415  (a call needs one of the three)
 
             return retrieval.TOOLS[name](arguments, door, faults)
-        from tmuxagents.tools import launching  # noqa: PLC0415
+        from tmuxagents.tools import launching  # noqa: PLC0415  (as above)
 
         return launching.TOOLS[name](arguments, door, faults)
     except BadRequest as refusal:
@@ -80,7 +80,7 @@ def _name_candidates(refusal: BadRequest, door: Door) -> None:
         names = [preset.name for preset in found.presets if preset.hidden_by is None]
         refusal.hint = f"presets: {_some(names)}" if names else "there are no presets: tmuxagents presets new"
     elif refusal.kind in ("no-model", "unknown-model"):
-        from tmuxagents.agents import installed  # noqa: PLC0415
+        from tmuxagents.agents import installed  # noqa: PLC0415  (only for a refusal)
 
         models = installed.known(settings.default_agent, door.environment, settings).ids or []
         refusal.hint = f"models: {_some(models)}" if models else refusal.hint

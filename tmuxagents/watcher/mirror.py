@@ -174,18 +174,9 @@ class Mirror:
     def _connect(self) -> None:
         try:
             words = ssh.command(self._host, ["_far", "follow"], environment=self._environment)
-            self._client = subprocess.Popen(
-                words,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                bufsize=0,
-                cwd="/",
-                env=dict(self._environment),
-                start_new_session=True,
-            )
-        except (OSError, TmuxAgentsError) as error:
-            self._lose(str(error))
+            self._client = ssh.start(words, self._environment)
+        except TmuxAgentsError as error:
+            self._lose(error.message)
             return
         self._reader = FrameReader()
         self._asked.clear()

@@ -143,7 +143,7 @@ class Updates(LineReader):
         text = _output(update)
         if quirks.is_denied(update) and not self.is_cancelling:
             return self.deny(call, text)
-        raw_json.remember(self._over, call, True)  # noqa: FBT003
+        raw_json.remember(self._over, call, True)  # noqa: FBT003  (the value to remember)
         code = quirks.exit_code(update, text)
         failed = update.get("status") == "failed" or bool(code) or self.is_cancelling
         return self.result(call, text, now, failed=failed)

@@ -92,7 +92,7 @@ def _show_there(run: RunView, caller: Caller, *, read_only: bool) -> NoReturn:
 def _reopen(run: RunView, caller: Caller, *, read_only: bool, as_json: bool) -> None:
     """Open the session of a run again in a new window, and show that window."""
     from tmuxagents.cli import options  # noqa: PLC0415  (plain attach launches nothing)
-    from tmuxagents.launch import resume  # noqa: PLC0415
+    from tmuxagents.launch import resume  # noqa: PLC0415  (as above)
 
     # Checked first: without a viewer, nothing is launched.
     viewer = here(f"{_COMMAND} --resume {words.short_id(run.run_id, ())}")

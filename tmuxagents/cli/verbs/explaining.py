@@ -139,8 +139,8 @@ def _safe(offered: Iterable[CompletionItem], incomplete: str) -> list[Completion
 def runs(context: click.Context, incomplete: str) -> list[CompletionItem]:
     """Return the runs that a word could name and the verb can use, by name or short id, active ones first."""
     from tmuxagents.registry import lookup  # noqa: PLC0415  (only where a run is expected)
-    from tmuxagents.runs import words as run_words  # noqa: PLC0415
-    from tmuxagents.status import poll  # noqa: PLC0415
+    from tmuxagents.runs import words as run_words  # noqa: PLC0415  (completion starts light)
+    from tmuxagents.status import poll  # noqa: PLC0415  (as above)
 
     caller = lookup.here()
     scope = poll.query_of(caller, ()).scope
@@ -161,8 +161,8 @@ def runs(context: click.Context, incomplete: str) -> list[CompletionItem]:
 def models(context: click.Context, incomplete: str) -> list[CompletionItem]:
     """Return the models of the agent that the command line names, or of the default one."""
     from tmuxagents.agents import resolve  # noqa: PLC0415  (only where a model is expected)
-    from tmuxagents.registry import lookup  # noqa: PLC0415
-    from tmuxagents.settings import load  # noqa: PLC0415
+    from tmuxagents.registry import lookup  # noqa: PLC0415  (as above)
+    from tmuxagents.settings import load  # noqa: PLC0415  (as above)
 
     settings = load.load(os.environ, lookup.here().project)
     agent = context.params.get("agent") or settings.default_agent
@@ -173,7 +173,7 @@ def models(context: click.Context, incomplete: str) -> list[CompletionItem]:
 def agents(_context: click.Context, incomplete: str) -> list[CompletionItem]:
     """Return the agents that a word could name."""
     from tmuxagents.agents import installed  # noqa: PLC0415  (only where an agent is expected)
-    from tmuxagents.settings import load  # noqa: PLC0415
+    from tmuxagents.settings import load  # noqa: PLC0415  (as above)
 
     known = installed.names(load.load(os.environ, None))
     return _fitting(((name, "") for name in known), incomplete)
@@ -198,8 +198,8 @@ def verbs(context: click.Context, incomplete: str) -> list[CompletionItem]:
 
 def presets(_context: click.Context, incomplete: str) -> list[CompletionItem]:
     """Return the presets and profiles that a word could name."""
-    from tmuxagents.presets import survey as reading  # noqa: PLC0415
-    from tmuxagents.registry import lookup  # noqa: PLC0415
+    from tmuxagents.presets import survey as reading  # noqa: PLC0415  (as above)
+    from tmuxagents.registry import lookup  # noqa: PLC0415  (as above)
     from tmuxagents.settings import load  # noqa: PLC0415  (only where a preset is expected)
 
     caller = lookup.here()
@@ -210,8 +210,8 @@ def presets(_context: click.Context, incomplete: str) -> list[CompletionItem]:
 
 def preset_names(_context: click.Context, incomplete: str) -> list[CompletionItem]:
     """Return the names that a preset file can be called by, its source included."""
-    from tmuxagents.presets import survey as reading  # noqa: PLC0415
-    from tmuxagents.registry import lookup  # noqa: PLC0415
+    from tmuxagents.presets import survey as reading  # noqa: PLC0415  (as above)
+    from tmuxagents.registry import lookup  # noqa: PLC0415  (as above)
     from tmuxagents.settings import load  # noqa: PLC0415  (only where a preset is expected)
 
     settings = load.load(os.environ, lookup.here().project)
@@ -228,7 +228,7 @@ def setting_keys(_context: click.Context, incomplete: str) -> list[CompletionIte
 
 def layouts(_context: click.Context, incomplete: str) -> list[CompletionItem]:
     """Return the layouts that a word could name."""
-    from tmuxagents.layouts import opening as reading  # noqa: PLC0415
+    from tmuxagents.layouts import opening as reading  # noqa: PLC0415  (as above)
     from tmuxagents.registry import lookup  # noqa: PLC0415  (only where a layout is expected)
 
     shelf = reading.survey(lookup.here(), os.environ)
@@ -278,7 +278,7 @@ def offer(command: click.Command) -> None:
         for parameter in verb.params:
             wanted = offers.get(parameter.name or "")
             if wanted is not None:
-                parameter.shell_complete = wanted  # type: ignore[method-assign, assignment]
+                parameter.shell_complete = wanted  # type: ignore[method-assign, assignment]  # the way click has for it
 
 
 VERBS = {"help": explain, "schema": schema, "skill": skill, "completion": completion}

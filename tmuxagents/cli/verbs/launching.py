@@ -120,7 +120,7 @@ def tell(launched: Launched, caller: Caller, *, as_json: bool, how: str | None =
     attach = f"tmuxagents attach {words.short_id(run_id, ())}"
     if as_json:
         from tmuxagents.registry import sessions  # noqa: PLC0415  (a launch is to be quick)
-        from tmuxagents.status import poll  # noqa: PLC0415
+        from tmuxagents.status import poll  # noqa: PLC0415  (as above)
 
         counts = poll.counts(caller)
         run = sessions.document(launched.run, caller)

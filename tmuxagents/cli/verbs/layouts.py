@@ -146,7 +146,7 @@ def _launch(layout: Layout) -> list[str]:
 @click.command("_newest", hidden=True)
 def newest_verb() -> None:
     """Show the transcript of the newest run, and go on to the next one."""
-    from tmuxagents.layouts import opening as layouts_opening  # noqa: PLC0415
+    from tmuxagents.layouts import opening as layouts_opening  # noqa: PLC0415  (other verbs open nothing)
 
     def begin(run_id: str | None) -> None:
         printing.write(_CLEAR + (b"" if run_id else b"No run has been launched here yet.\n"))

@@ -192,8 +192,8 @@ class Walk:
                 self._title(name, "as a parent: the tools over MCP, and a skill")
                 self._offer(
                     f"Let {name} delegate?",
-                    lambda where=where: parents.plan(where, uninstall=False),  # type: ignore[misc]
-                    lambda found, where=where: parents.carry_out(found, where),  # type: ignore[misc]
+                    lambda where=where: parents.plan(where, uninstall=False),  # type: ignore[misc]  # mypy infers no lambda with a default
+                    lambda found, where=where: parents.carry_out(found, where),  # type: ignore[misc]  # mypy infers no lambda with a default
                     suggested=True,
                 )
 
