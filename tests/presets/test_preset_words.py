@@ -49,6 +49,17 @@ def test_a_detail_of_everything() -> None:
     assert "systemPrompt:      Two\nlines\n" in describe.detail("p", found.fields)
 
 
+def test_a_profile_and_a_preset_as_lines() -> None:
+    fields = {"model": "a/b", "systemPrompt": "x"}
+    line = describe.choice("profile", "researcher", fields)
+    assert line == "profile: researcher, model=a/b, custom-system-prompt"
+    preset = {"model": "a/b", "tools": ["read", "ls"], "systemPrompt": "x", "description": "Finds\nits way"}
+    assert describe.choice("preset", "scout", preset) == (
+        "preset: scout, model=a/b, tools=[read,ls] — Finds its way"
+    )
+    assert describe.choice("preset", "scout", {}) == "preset: scout"
+
+
 def test_a_detail_tells_of_tools_what_is_in_force() -> None:
     def told(**fields: Any) -> list[str]:
         return [line.split(":")[0].strip() for line in describe.detail("p", fields).split("\n")[1:]]

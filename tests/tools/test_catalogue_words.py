@@ -186,17 +186,6 @@ def test_what_stopping_came_to() -> None:
     assert words.stopped(ended(), before="completed") == f"Run {ID} had ended already: completed."
 
 
-def test_a_profile_and_a_preset_as_lines() -> None:
-    fields = {"model": "a/b", "systemPrompt": "x"}
-    line = words.profile_line("profile", "researcher", fields)
-    assert line == "profile: researcher, model=a/b, custom-system-prompt"
-    preset = {"model": "a/b", "tools": ["read", "ls"], "systemPrompt": "x", "description": "Finds\nits way"}
-    assert words.profile_line("preset", "scout", preset) == (
-        "preset: scout, model=a/b, tools=[read,ls] — Finds its way"
-    )
-    assert words.profile_line("preset", "scout", {}) == "preset: scout"
-
-
 # --- pace -------------------------------------------------------------------------------------------------
 
 

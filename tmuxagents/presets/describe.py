@@ -74,6 +74,15 @@ def summary(name: str, fields: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
+def choice(kind: str, name: str, fields: Mapping[str, Any]) -> str:
+    """Return one line on a preset or profile, for a parent that chooses one."""
+    if kind == PROFILE:
+        return safe.line(summary(name, fields))
+    line = summary(name, {key: fields.get(key) for key in ("model", "tools")}).replace(PROFILE, PRESET, 1)
+    description = fields.get(DESCRIPTION)
+    return safe.line(f"{line} — {description}" if description else line)
+
+
 def detail(name: str, fields: Mapping[str, Any], kind: str = PROFILE, *, aligned: bool = False) -> str:
     """Return the values in force, one line per field. `aligned`: indent all lines of a text."""
     lines = [f"{kind.capitalize()}: {name}"]

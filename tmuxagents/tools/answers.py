@@ -11,8 +11,6 @@ import json
 
 from tmuxagents import records
 from tmuxagents.machines import refs
-from tmuxagents.presets import describe
-from tmuxagents.presets import fields as preset_fields
 from tmuxagents.runs import documents, words
 from tmuxagents.text import safe
 from tmuxagents.tools import catalogue
@@ -173,16 +171,6 @@ def with_work(text: str, run: Run) -> str:
 def not_found(reference: str) -> str:
     """Return the message for an unknown run."""
     return f'Run "{safe.cut(safe.line(reference), 40)}" not found.'
-
-
-def profile_line(kind: str, name: str, fields: Mapping[str, Any]) -> str:
-    """Return one line about a preset or profile, for a parent that chooses one."""
-    if kind != preset_fields.PRESET:
-        return safe.line(describe.summary(name, fields))
-    told = {key: fields.get(key) for key in ("model", "tools")}
-    said = fields.get(preset_fields.DESCRIPTION)
-    words = describe.summary(name, told).replace("profile", "preset", 1)
-    return safe.line(f"{words} — {said}" if said else words)
 
 
 def delivered(run_id: str) -> str:

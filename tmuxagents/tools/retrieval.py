@@ -88,12 +88,12 @@ def _most_lines(door: Door) -> int:
 def list_subagent_profiles(_: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
     """Return a line about each preset and profile that is in force here."""
     faults.refuse()
-    from tmuxagents.presets import survey  # noqa: PLC0415  (only this tool needs YAML)
+    from tmuxagents.presets import describe, survey  # noqa: PLC0415  (only this tool needs YAML)
 
     settings = load.load(door.environment, door.caller.project)
     found = survey.survey(door.caller.folder, door.environment, settings)
     lines = {
-        preset.name: answers.profile_line(preset.kind, preset.name, preset.fields)
+        preset.name: describe.choice(preset.kind, preset.name, preset.fields)
         for preset in found.presets
         if preset.hidden_by is None
     }

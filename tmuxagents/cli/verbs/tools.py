@@ -15,7 +15,6 @@ import click
 from tmuxagents import records
 from tmuxagents.cli import boundary, group, printing, values
 from tmuxagents.errors import NoSuchRun
-from tmuxagents.mcp import resources
 from tmuxagents.registry import lookup
 from tmuxagents.system.lifeline import SignalInterrupts
 from tmuxagents.text import jsonline
@@ -169,6 +168,8 @@ def mcp(*, limit: float) -> None:
 @click.argument("address", required=False)
 def resource(*, address: str | None) -> int:
     """Print the caller's latest resources, or the one at ADDRESS."""
+    from tmuxagents.mcp import resources  # noqa: PLC0415  (a call of one tool needs none of it)
+
     document: dict[str, Any]
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # mcp/calls has blocked it
     try:
