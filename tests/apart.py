@@ -35,7 +35,7 @@ _living: set[Apart[Any]] = set()
 class Apart(Generic[T]):
     """An act that runs in a forked process from now on."""
 
-    def __init__(self, act: Callable[[], T]) -> None:
+    def __init__(self, act: Callable[..., T]) -> None:  # a lambda may bind variables as defaults
         self._receiving, sending = FORK.Pipe(duplex=False)
         self._process = FORK.Process(target=_carry_out, args=(act, sending), daemon=True)
         self._process.start()
@@ -105,20 +105,20 @@ def running(argv: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[An
             program.kill()
 
 
-def apart(act: Callable[[], T], limit_s: float = 20.0) -> T:
+def apart(act: Callable[..., T], limit_s: float = 20.0) -> T:
     """Carry out an act in a process of its own."""
     return Apart(act).result(limit_s)
 
 
-def at_once(acts: Sequence[Callable[[], T]]) -> list[T]:
+def at_once(acts: Sequence[Callable[..., T]]) -> list[T]:
     """Carry out many acts at the same moment, each in a process of its own."""
     gate, opener = os.pipe()
 
-    def behind_gate(act: Callable[[], T]) -> T:
+    def behind_gate(act: Callable[..., T]) -> T:
         os.read(gate, 1)
         return act()
 
-    waiting = [Apart(lambda act=act: behind_gate(act)) for act in acts]  # type: ignore[misc]
+    waiting = [Apart(lambda act=act: behind_gate(act)) for act in acts]
     os.write(opener, b"." * len(acts))
     try:
         return [one.result() for one in waiting]

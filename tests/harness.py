@@ -40,10 +40,11 @@ SCRIPTED = REPOSITORY / "tests" / "children" / "scripted.py"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-def eventually(check: Callable[[], Any], timeout: float = 20.0) -> Any:
+def eventually(check: Callable[..., Any], timeout: float = 20.0) -> Any:
     """Return the first truthy answer; fail if there is none in time.
 
-    What takes long is asked less often: most checks start a tmux, and several tests wait at once.
+    A slow check is asked less often: most checks start a tmux, and several tests wait at once. In a loop, a
+    lambda binds the variables of the loop as defaults of its own, hence `...`.
     """
     begun = time.monotonic()
     deadline = begun + timeout
@@ -62,7 +63,7 @@ def stop(pid: int) -> None:
     os.kill(pid, signal.SIGSTOP)
     stats = Path(f"/proc/{pid}/task").glob("*/stat")  # of each thread
     for stat in stats:
-        eventually(lambda stat=stat: stat.read_text().rpartition(")")[2].split()[0] in "TtXZ")  # type: ignore[misc]
+        eventually(lambda stat=stat: stat.read_text().rpartition(")")[2].split()[0] in "TtXZ")
 
 
 def _kill(pids: Iterable[int]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from tests import plans
@@ -16,6 +18,9 @@ from tmuxagents.agents.pi.reader import PiReader
 from tmuxagents.launch.plan import LaunchRequest
 from tmuxagents.runs.documents import plan_of
 
+if TYPE_CHECKING:
+    from tmuxagents.agents.capabilities import Capabilities
+
 pytestmark = pytest.mark.pure
 PLAN = plan_of(plans.document(LaunchRequest(task="x", cwd="/p", project="/p"), run_id="01a1ee15069b4c1f"))
 
@@ -24,7 +29,7 @@ class Plain(Agent):
     name = "plain"
     program = "plain"
 
-    def capabilities(self) -> object:  # type: ignore[override]
+    def capabilities(self) -> Capabilities:
         return CAPABILITIES.changed(oldest="2.10")
 
 

@@ -22,11 +22,11 @@ def reader() -> TextReader:
     return found
 
 
-def ending(found: TextReader, exit: Exit) -> tuple[Verdict, lifecycle.RunState]:  # noqa: A002
+def ending(found: TextReader, how: Exit) -> tuple[Verdict, lifecycle.RunState]:
     state = lifecycle.RunState()
-    for event in [events.run_started({}), *found.ended(exit.exit_code)]:
+    for event in [events.run_started({}), *found.ended(how.exit_code)]:
         lifecycle.apply(state, event)
-    return endings.verdict(state, exit, cause=None, lingered=False), state
+    return endings.verdict(state, how, cause=None, lingered=False), state
 
 
 def test_exit_0_is_the_evidence_and_the_result_says_so() -> None:
@@ -57,12 +57,12 @@ def test_nothing_said_and_exit_0_is_done() -> None:
 
 
 @pytest.mark.parametrize(
-    ("exit", "reason"), [(Exit(3), "exit"), (Exit(None, "SIGKILL"), "signal"), (Exit(143), "exit")]
+    ("how", "reason"), [(Exit(3), "exit"), (Exit(None, "SIGKILL"), "signal"), (Exit(143), "exit")]
 )
-def test_anything_else_is_a_failure_that_keeps_what_was_said(exit: Exit, reason: str) -> None:  # noqa: A002
+def test_anything_else_is_a_failure_that_keeps_what_was_said(how: Exit, reason: str) -> None:
     found = reader()
     found.feed(b"half", 0.0)
-    verdict, state = ending(found, exit)
+    verdict, state = ending(found, how)
     assert (verdict.status, verdict.reason, verdict.note, state.text) == ("failed", reason, None, "half")
 
 

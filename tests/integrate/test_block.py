@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tmuxagents.integrate import own_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 LINES = ("set -g one 1", "# two")
 OTHER = ("set -g other 1",)
@@ -101,8 +106,8 @@ def test_lines_that_were_changed_are_not_ours_any_more() -> None:
         lambda text: b"# <<< tmuxagents <<<\n" + text.removesuffix(b"# <<< tmuxagents <<<\n"),
     ],
 )
-def test_marks_that_are_not_whole_are_left_alone(damage: object) -> None:
-    text = damage(put(b"x\n"))  # type: ignore[operator]
+def test_marks_that_are_not_whole_are_left_alone(damage: Callable[[bytes], bytes]) -> None:
+    text = damage(put(b"x\n"))
     for edited in (own_text.take_block(text), own_text.put_block(text, LINES)):
         assert (edited.outcome, edited.text) == (own_text.BROKEN, text)
 

@@ -523,7 +523,8 @@ def test_a_window_of_a_run_shows_how_that_stands(person: Person) -> None:
         for state, sign in signs.items():
             for window in ("first", "second"):
                 person.tmux("set-option", "-w", "-t", f"work:{window}", "@tmuxagents_state", state)
-            eventually(lambda: f"{sign} 0:first* {sign} 1:second" in terminal.status_line())  # noqa: B023
+            shown = f"{sign} 0:first* {sign} 1:second"
+            eventually(lambda shown=shown: shown in terminal.status_line())
         person.say("--uninstall")
         eventually(lambda: "0:first* 1:second" in terminal.status_line())
 
@@ -635,5 +636,5 @@ def test_a_key_in_the_window_of_a_run_that_has_ended_stands_in_its_project(
                 terminal.type(keys[1])
             verb = {"n": "attach|--next", "a": "attach", "mt": "top"}[keys]
             expected += f"{project}|{verb}|"
-            eventually(lambda: called.exists() and called.read_text() == expected)  # noqa: B023
+            eventually(lambda expected=expected: called.exists() and called.read_text() == expected)
     assert not list(person.home.folder.rglob("ran"))

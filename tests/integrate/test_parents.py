@@ -56,6 +56,6 @@ def test_toml_says_what_was_meant(command: str) -> None:
         ({"url": "x"}, False),
     ],
 )
-def test_which_entry_is_ours(changes: dict[str, Any], ours: bool) -> None:  # noqa: FBT001
+def test_which_entry_is_ours(changes: dict[str, Any], *, ours: bool) -> None:
     assert parents.is_ours(parents.entry("/b/tmuxagents") | changes) is ours
     assert parents.is_ours("tmuxagents") is False

@@ -72,7 +72,7 @@ def test_a_session_goes_on_where_it_was(machine: dict[str, Any] | None, place: d
         (None, 0, None, None, False, True),  # it was stopped
     ],
 )
-def test_a_session_without_an_answer_is_there_if_its_agent_keeps_such(  # noqa: PLR0913
+def test_a_session_without_an_answer_is_there_if_its_agent_keeps_such(  # noqa: PLR0913  (columns of a table)
     text: str | None, tools: int, reason: str | None, earlier: str | None, *, keeps: bool, kept: bool
 ) -> None:
     state = RunState()

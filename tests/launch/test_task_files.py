@@ -56,7 +56,7 @@ def test_concurrency_is_that_of_the_option_else_of_the_file(desk: Desk) -> None:
     for option, most in ((("--concurrency", "2"), 2), ((), 1)):
         before = set(desk.made())
         running = desk.start("run", *option, "--tasks", file)
-        eventually(lambda: len(set(desk.made()) - before) == most)  # noqa: B023
+        eventually(lambda before=before, most=most: len(set(desk.made()) - before) == most)
         for run_id in set(desk.made()) - before:
             desk.wait_for(run_id, "run_started")
         assert len(set(desk.made()) - before) == most

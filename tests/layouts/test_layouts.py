@@ -187,7 +187,7 @@ def test_a_pane_goes_on_to_the_newest_run(room: Room) -> None:
     eventually(lambda: "No run has been launched here yet." in screen(room, newest))
     for _ in range(2):
         run_id = room.launch()
-        eventually(lambda: run_id[:8] in screen(room, newest))  # noqa: B023
+        eventually(lambda run_id=run_id: run_id[:8] in screen(room, newest))
     eventually(lambda: "bg here: 2 running / 2 total" in screen(room, top))
     room("stop", run_id)
     eventually(lambda: "aborted (stopped)" in screen(room, newest))

@@ -161,8 +161,8 @@ class Pair:
 
     def result(self, run_id: str) -> dict[str, Any]:
         """Wait for the result of a run here."""
-        read = lambda: directory.read_result(str(self.near_dir(run_id)))  # noqa: E731
-        found: dict[str, Any] = eventually(read, LONG_S)
+        run_dir = str(self.near_dir(run_id))
+        found: dict[str, Any] = eventually(lambda: directory.read_result(run_dir), LONG_S)
         return found
 
     def how(self, run_id: str) -> tuple[str, str]:

@@ -68,8 +68,8 @@ class Near:
 
     def ended(self, run_id: str) -> dict[str, Any]:
         """Wait until a run has ended here."""
-        read = lambda: directory.read_result(str(self.desk.folder(run_id)))  # noqa: E731
-        found: dict[str, Any] = eventually(read, 60)
+        run_dir = str(self.desk.folder(run_id))
+        found: dict[str, Any] = eventually(lambda: directory.read_result(run_dir), 60)
         return found
 
     def machine(self, run_id: str) -> dict[str, Any]:

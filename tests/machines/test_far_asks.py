@@ -99,7 +99,8 @@ def real() -> Iterator[Pair]:
         yield made
 
 
-def test_the_real_pi_works_there_and_is_spoken_to_from_here(real: Pair, models: object) -> None:  # noqa: ARG001
+@pytest.mark.usefixtures("models")
+def test_the_real_pi_works_there_and_is_spoken_to_from_here(real: Pair) -> None:
     batch = real.launch("Look around. #script:tools")
     gate = real.gate()
     waits = f"Work.\n#bash:until [ -e {gate} ]; do sleep 0.1; done\n#say:First."

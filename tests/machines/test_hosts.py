@@ -64,7 +64,7 @@ def test_the_folder_can_be_elsewhere_and_a_link(environment: dict[str, str], tmp
 
 
 def test_none_is_lost_when_many_are_added_at_once(environment: dict[str, str]) -> None:
-    at_once([lambda n=n: hosts.write_host(BOX._replace(name=f"box{n}"), environment) for n in range(8)])  # type: ignore[misc]
+    at_once([lambda n=n: hosts.write_host(BOX._replace(name=f"box{n}"), environment) for n in range(8)])
     assert len(hosts.read_hosts(environment)) == 8
 
 

@@ -299,7 +299,7 @@ def test_agents_on_the_path_of_a_login_are_found(near: NearDesk) -> None:
 
 
 @pytest.mark.parametrize("is_there", [True, False])
-def test_a_home_that_both_share_gets_two_state_directories(near: NearDesk, is_there: bool) -> None:  # noqa: FBT001
+def test_a_home_that_both_share_gets_two_state_directories(near: NearDesk, *, is_there: bool) -> None:
     near.environment["TMUXAGENTS_HOME"] = str(near.lab.state)
     if is_there:
         near.lab.state.mkdir(parents=True, mode=0o700)

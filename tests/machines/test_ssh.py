@@ -150,7 +150,7 @@ def test_a_folder_of_others_is_not_used_for_connections(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("spaces", [None, False])
-def test_a_cut_link_is_unreachable_and_comes_back(spaces: bool | None, tmp_path: Path) -> None:  # noqa: FBT001, ARG001
+def test_a_cut_link_is_unreachable_and_comes_back(*, spaces: bool | None) -> None:
     with Lab(spaces=spaces) as lab:
         asked = environment(lab)
         assert ssh.run_line(HOST, "echo here", timeout=20, environment=asked).out == b"here\n"
@@ -169,7 +169,7 @@ def test_a_cut_link_is_unreachable_and_comes_back(spaces: bool | None, tmp_path:
 
 
 @pytest.mark.parametrize("spaces", [None, False])
-def test_a_reboot_ends_all_that_ran_there(spaces: bool | None, tmp_path: Path) -> None:  # noqa: FBT001
+def test_a_reboot_ends_all_that_ran_there(*, spaces: bool | None, tmp_path: Path) -> None:
     with Lab(spaces=spaces) as lab:
         asked = environment(lab)
         started = (

@@ -469,9 +469,10 @@ def test_a_client_that_does_not_read_keeps_nobody(parent: Parent, how: str) -> N
         for _ in range(40):  # more than a pipe holds
             client.ask("tools/list")
         assert client.server.stdout
-        full = fcntl.fcntl(client.server.stdout.fileno(), fcntl.F_GETPIPE_SZ)
+        answers = client.server.stdout.fileno()
+        full = fcntl.fcntl(answers, fcntl.F_GETPIPE_SZ)
         # Some room stays at the end of each page that the next answer does not fit into.
-        eventually(lambda: unread(client.server.stdout.fileno()) > full // 2)  # type: ignore[union-attr]
+        eventually(lambda: unread(answers) > full // 2)
         leave(client, how)
         assert client.server.wait(LAST_ANSWERS_S + 10) == 0
     (run_id,) = parent.desk.runs()

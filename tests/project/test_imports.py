@@ -172,7 +172,7 @@ def test_any_module_may_be_imported_first() -> None:
     assert len(list(order.static_order())) == len(FILES)  # a circle would raise
 
 
-@pytest.mark.parametrize("folder", ["tmuxagents", "scripts"])
+@pytest.mark.parametrize("folder", ["tmuxagents", "scripts", "tests"])
 def test_what_is_silenced_has_its_reason(folder: str) -> None:
     bare = re.compile(r"# (noqa: [A-Z0-9, ]+|type: ignore\[[a-z, -]+\])$", re.MULTILINE)
     found = {path: bare.findall(path.read_text("utf-8")) for path in (ROOT / folder).rglob("*.py")}

@@ -86,7 +86,7 @@ def registry(tarball: bytes) -> Iterator[str]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            where = f"http://127.0.0.1:{self.server.server_port}/thing.tgz"  # type: ignore[attr-defined]
+            where = f"http://{self.headers['Host']}/thing.tgz"
             version = {"name": "thing", "version": "1.0.0", "dist": {"tarball": where}}
             told = {"name": "thing", "dist-tags": {"latest": "1.0.0"}, "versions": {"1.0.0": version}}
             body = tarball if self.path.endswith(".tgz") else json.dumps(told).encode()

@@ -131,7 +131,7 @@ def test_what_the_readme_tells_a_newcomer_to_type_works(desk: Desk, models: Mode
     try:
         for name in ("finder", "guide"):
             person.shows(f"+ tmuxagents attach {name}")
-            eventually(lambda: desk.tmux("list-clients", "-F", "#{window_name}") == name)  # noqa: B023
+            eventually(lambda name=name: desk.tmux("list-clients", "-F", "#{window_name}") == name)
             person.type("\x02")  # typed too fast, keys are taken for a paste
             eventually(lambda: desk.tmux("list-clients", "-F", "#{client_prefix}") == "1")
             person.type("d")

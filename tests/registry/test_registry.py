@@ -335,7 +335,7 @@ def test_whoever_follows_the_cursors_misses_nothing(path: str) -> None:
                 for stage in (row(run_id, "queued"), row(run_id), ended(run_id)):
                     book.save([stage])
 
-    working = [Apart(lambda number=number: write(number)) for number in range(writers)]  # type: ignore[misc]
+    working = [Apart(lambda number=number: write(number)) for number in range(writers)]
     seen: list[tuple[str, str]] = []
     with database.open_file(path) as book:
 

@@ -112,7 +112,7 @@ def test_thirty_two_first_writers_at_once(path: str) -> None:
                 book.save([row(f"{number:08x}{n:08x}", project="x"), row(C, event_seq=number * 20 + n)])
             return len(book.ids())
 
-    counts = at_once([lambda number=number: write(number) for number in range(32)])  # type: ignore[misc]
+    counts = at_once([lambda number=number: write(number) for number in range(32)])
     assert max(counts) == 32 * 20 + 1
     with database.open_file(path) as book:
         assert_counts_are_true(book)

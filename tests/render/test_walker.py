@@ -41,7 +41,7 @@ def captured(tmux: TmuxServer, run: Run) -> list[str]:
 def test_the_window_shows_what_happened(sessions: dict[int, Run], tmux_server: TmuxServer) -> None:
     for width, run in sessions.items():
         assert run.wait_gone()["status"] == "completed"
-        eventually(lambda run=run: "completed in" in "\n".join(captured(tmux_server, run)))  # type: ignore[misc]
+        eventually(lambda run=run: "completed in" in "\n".join(captured(tmux_server, run)))
         lines = captured(tmux_server, run)
         check(lines, width)
         if width == WIDTHS[0]:  # wide signs, and what a hostile child prints, harm nobody

@@ -271,9 +271,9 @@ def test_what_is_no_file_is_nothing_and_blocks_nobody(tmp_path: Path) -> None:
     (tmp_path / "dangling").symlink_to("nowhere")
     (tmp_path / "round").symlink_to("round")
     for path in ("fifo", "dangling", "round", "missing", ".", "missing/settings.json"):
-        assert apart(lambda path=path: places.read_named(str(tmp_path / path)).text, 2) is None, path  # type: ignore[misc]
+        assert apart(lambda path=path: places.read_named(str(tmp_path / path)).text, 2) is None, path
     for device in ("/dev/zero", "/dev/null", "/dev/tty"):
-        assert apart(lambda device=device: places.read_named(device).text, 2) is None, device  # type: ignore[misc]
+        assert apart(lambda device=device: places.read_named(device).text, 2) is None, device
 
 
 @pytest.mark.parametrize("device", ["/dev/ptmx", "/dev/null", "/dev/tty"])

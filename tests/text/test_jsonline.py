@@ -175,5 +175,5 @@ def test_what_is_wide_or_only_speaks_of_brackets_is_read_and_written() -> None:
     ],
     ids=["brackets", "text", "escapes", "strings", "some figures", "figures", "empty", "short", "hole"],
 )
-def test_what_would_take_many_times_its_length_in_memory_is_found(text: bytes, expected: bool) -> None:  # noqa: FBT001
+def test_what_would_take_many_times_its_length_in_memory_is_found(text: bytes, *, expected: bool) -> None:
     assert jsonline.is_dense(text) is expected

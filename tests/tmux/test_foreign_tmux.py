@@ -40,8 +40,11 @@ def pose(path: str, program: str, log: str, *, waits: bool) -> None:
     if waits:
         write(log, "ready")
         mark = f":{os.fstat(lock).st_ino} "
-        is_waiting = lambda line: "->" in line and mark in line  # noqa: E731
-        eventually(lambda: any(map(is_waiting, Path("/proc/locks").read_text().splitlines())), 60)
+
+        def waits_here() -> bool:
+            return any("->" in line and mark in line for line in Path("/proc/locks").read_text().splitlines())
+
+        eventually(waits_here, 60)
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(path)
         listening.listen()

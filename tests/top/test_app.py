@@ -159,7 +159,7 @@ def test_a_mouse_chooses_sorts_and_scrolls(home: Home) -> None:
 
 
 def scroll_up(widget: Any) -> Any:
-    from textual.events import MouseScrollUp  # noqa: PLC0415
+    from textual.events import MouseScrollUp  # noqa: PLC0415  (textual is slow to import)
 
     return MouseScrollUp(widget, 1, 1, 0, -1, 0, shift=False, meta=False, ctrl=False, screen_x=1, screen_y=1)
 

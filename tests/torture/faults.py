@@ -101,7 +101,7 @@ def kill_children(fleet: Fleet) -> None:
     for member in fleet.some():
         os.kill(fleet.child(member), signal.SIGKILL)
         member.harm(("failed", "signal"))
-        eventually(lambda member=member: fleet.has_gone(member), 60)  # type: ignore[misc]
+        eventually(lambda member=member: fleet.has_gone(member), 60)
     fleet.well()
 
 
@@ -135,7 +135,7 @@ def _all_closed(fleet: Fleet) -> None:
 def _see_them_go(fleet: Fleet) -> None:
     for member in fleet.members:
         if CLOSED in member.stands:
-            eventually(lambda member=member: fleet.has_gone(member), 60)  # type: ignore[misc]
+            eventually(lambda member=member: fleet.has_gone(member), 60)
     fleet.well()
 
 

@@ -211,7 +211,7 @@ class Fleet:
         for member in self.behind(gate):
             if member.stands == {WORKS}:
                 member.stands = set(member.allowed)
-            eventually(lambda member=member: gone(member), 90)  # type: ignore[misc]
+            eventually(lambda member=member: gone(member), 90)
 
     def has_gone(self, member: Member) -> bool:
         """Say whether the wrapper of a run has left."""

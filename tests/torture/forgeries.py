@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,7 +65,7 @@ TEXTS = {
 }
 # What there is in place of a file -> how it is made.
 KINDS: dict[str, Callable[[Path], object]] = {
-    **{name: lambda path, text=text: path.write_bytes(text) for name, text in TEXTS.items()},  # type: ignore[misc]
+    **{name: partial(Path.write_bytes, data=text) for name, text in TEXTS.items()},
     "80 MB": lambda path: path.write_bytes(b'{"v":1,"task":"' + b"x" * (80 << 20) + b'"}'),
     "a folder": Path.mkdir,
     "a pipe": os.mkfifo,

@@ -16,7 +16,10 @@ NOW = 1_800_000_000.0
 def past(number: int, *, age: float = 100 * DAY, **changes: Any) -> Past:
     """Return a run that ended so long ago; a higher number is newer."""
     created_at, run_id = NOW - age - 10 + number / 1000, f"{number:016x}"
-    return Past(run_id, run_id, "completed", True, False, created_at, NOW - age)._replace(**changes)  # noqa: FBT003
+    ended = Past(
+        run_id, run_id, "completed", concluded=True, polled=False, created_at=created_at, ended_at=NOW - age
+    )
+    return ended._replace(**changes)
 
 
 def newest() -> list[Past]:

@@ -82,7 +82,7 @@ class Lookout:
 def settle(*runs: Run) -> None:
     """Wait until all these runs have been announced."""
     for run in runs:
-        eventually(lambda run=run: directory.is_announced(str(run.folder)), 30)  # type: ignore[misc]
+        eventually(lambda run=run: directory.is_announced(str(run.folder)), 30)
 
 
 def place_of(server: TmuxServer) -> dict[str, Any]:

@@ -107,7 +107,7 @@ def test_on_attention_runs_once_each_time_that_a_run_begins_to_wait(
         watched.start()
         for times in (1, 2):
             told(run, events.needs_input("confirm", "?"))
-            eventually(lambda times=times: watched.announced() == [f"{run.run_id} waiting"] * times)  # type: ignore[misc]
+            eventually(lambda times=times: watched.announced() == [f"{run.run_id} waiting"] * times)
             eventually(lambda: "1 waiting" in shown(tmux_server))
             told(run, events.input_given("confirm"))
             eventually(lambda: "waiting" not in shown(tmux_server))

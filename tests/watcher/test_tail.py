@@ -254,9 +254,10 @@ def test_a_thread_of_watchdogs_that_died_is_noticed(
     listening: Tail, runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(threading, "excepthook", lambda _: None)
-    assert listening._watching is not None
-    listening._watching._observer.event_queue.put("rubbish")
-    eventually(lambda: not all(thread.is_alive() for thread in listening._watching._threads))  # type: ignore[union-attr]
+    watching = listening._watching
+    assert watching is not None
+    watching._observer.event_queue.put("rubbish")
+    eventually(lambda: not all(thread.is_alive() for thread in watching._threads))
     assert (listening.check(), listening.deaf) == (None, False)
     listening.changed()
     (runs / A / "events.jsonl").write_text("{}\n")

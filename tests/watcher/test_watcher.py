@@ -248,7 +248,7 @@ def test_two_watchers_tell_of_each_run_once(watched: Lookout) -> None:
             settle(*runs)
             eventually(lambda: len(watched.announced()) == len(runs))
             for book in folders.glob("*/registry.db"):
-                eventually(lambda book=book: all_are_saved(str(book), runs))  # type: ignore[misc]
+                eventually(lambda book=book: all_are_saved(str(book), runs))
             assert (second.poll(), watched.watcher()) == (None, first)
         finally:
             second.kill()
@@ -359,7 +359,7 @@ def test_no_run_is_unseen_that_begins_while_it_leaves(watched: Lookout) -> None:
         run = watched.home.run("x")
         record(run)
         watcher_lock.ensure(str(watched.home.state), quick)
-        eventually(lambda run=run: directory.is_announced(str(run.folder)))  # type: ignore[misc]
+        eventually(lambda run=run: directory.is_announced(str(run.folder)))
         found = watched.home.watcher()
         pids.add(found[0] if found else 0)
         time.sleep(dice.uniform(0.0, 0.09))

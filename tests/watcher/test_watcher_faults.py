@@ -66,8 +66,8 @@ def test_nothing_is_lost_when_the_queue_of_events_overflows(watched: Lookout) ->
         settle(*runs[:20], late)
         settle(*runs[20:])  # their wrapper is gone as well: they are concluded
     eventually(lambda: all(watched.has_saved(run, concluded=True, announced=True) for run in runs))
-    seen = [watched.row(run).event_seq for run in runs]  # type: ignore[union-attr]
-    assert seen == [len(run.events()) for run in runs]
+    rows = [watched.row(run) for run in runs]
+    assert [row and row.event_seq for row in rows] == [len(run.events()) for run in runs]
     eventually(lambda: "overflowed" in watched.log(), 60)  # its thread may still read the queue
     assert watched.watcher() == (pid, started)
 
@@ -90,7 +90,7 @@ def test_who_keeps_his_log_open_is_followed_and_nobody_is_mistrusted_for_it(watc
             event = events.assistant_text(f"event {number}")
             event.seq, event.at = number, time.time()
             log.write(events.encode(event))
-            eventually(lambda number=number: watched.has_saved(run, activity=f"event {number}"))  # type: ignore[misc]
+            eventually(lambda number=number: watched.has_saved(run, activity=f"event {number}"))
     assert watched.log() == ""
 
 
@@ -130,7 +130,7 @@ def test_where_watches_are_used_up_changes_are_looked_for_and_it_is_said_once(wa
                 for number in range(4):
                     for run in runs:
                         told(run, events.assistant_text(f"now {number}"))
-                    eventually(lambda words=f"now {number}": all_say(watched, runs, words))  # type: ignore[misc]
+                    eventually(lambda words=f"now {number}": all_say(watched, runs, words))
                 end(runs[2], third)
                 settle(runs[2])
                 eventually(lambda: "are looked for instead" in watched.log())

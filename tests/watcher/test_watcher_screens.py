@@ -431,13 +431,13 @@ def test_which_windows_are_to_close(watched: Lookout, tmux_server: TmuxServer, k
     good.end()
     bad.end("failed")
     for one, closes in zip((good, bad), KEEP[keep], strict=True):
-        eventually(lambda one=one: one.state() in ("completed", "failed", None))  # type: ignore[misc]
+        eventually(lambda one=one: one.state() in ("completed", "failed", None))
         if not closes:
             assert not one.is_armed()
         elif keep == 300:
             eventually(one.is_armed)
         else:
-            eventually(lambda one=one: one.state() is None)  # type: ignore[misc]
+            eventually(lambda one=one: one.state() is None)
 
 
 def test_at_its_start_it_sees_to_windows_that_nobody_has_seen_to(
@@ -450,7 +450,7 @@ def test_at_its_start_it_sees_to_windows_that_nobody_has_seen_to(
     writing.announce(str(told_already.run.folder))  # by a watcher that was killed just then
     watched.start()
     for one in (early, told_already):
-        eventually(lambda one=one: one.state() is None)  # type: ignore[misc]
+        eventually(lambda one=one: one.state() is None)
 
 
 def test_only_the_runs_own_window_is_touched(watched: Lookout, tmux_server: TmuxServer) -> None:

@@ -84,7 +84,7 @@ def test_poll_and_statusline_import_hardly_anything(home: Home) -> None:
         for path in (home.state / "runs", run.folder):
             mark = marks.mark_of(str(path))
             assert mark is not None
-            eventually(lambda mark=mark: marks.is_settled(mark))  # type: ignore[misc]
+            eventually(lambda mark=mark: marks.is_settled(mark))
         command(home, "poll", "--json")
         looks = {line: looked(home, *line.split()) for line in ("poll", "statusline", f"poll {run.run_id}")}
     for line, modules in looks.items():
@@ -182,7 +182,7 @@ def have_more(home: Home, stack: ExitStack, lines: Iterable[str]) -> dict[str, d
     for path in (home.state / "runs", *(run.folder for run in home.made)):
         mark = marks.mark_of(str(path))
         assert mark is not None
-        eventually(lambda mark=mark: marks.is_settled(mark))  # type: ignore[misc]
+        eventually(lambda mark=mark: marks.is_settled(mark))
     command(home, "poll", "--json")  # now it is known how they stand
     return {line: counted(home, line) for line in lines}
 
@@ -264,7 +264,7 @@ def test_a_line_of_a_child_costs_a_wrapper_one_read_and_a_write_for_each_file_an
         before = wakes(run)
         for number in range(count):
             voice.write(CALL % (number, number))
-            eventually(lambda number=number: len(run.events()) == number + 2)  # type: ignore[misc]
+            eventually(lambda number=number: len(run.events()) == number + 2)
         reads, writes, waits = (then - now for then, now in zip(wakes(run), before, strict=True))
     run.kill()
     assert reads == count

@@ -135,16 +135,16 @@ def test_a_wrapper_that_cannot_begin_gives_the_terminal_back(home: Home) -> None
 # --- handed over ---
 
 
-def handed(home: Home, **other: object) -> handover.Handed:
+def handed(home: Home, **other: Any) -> handover.Handed:
     there = os.stat(home.project)
-    facts: dict[str, object] = {
+    facts: dict[str, Any] = {
         "environment": {**home.environment, "CHILD_RECORD": str(home.record), "HANDED": "over \udcff"},
         "umask": 0o027,
         "limits": {"RLIMIT_NOFILE": [77, 4096]},
         "working_directory": [there.st_dev, there.st_ino],
         "window": "@7",
     }
-    return handover.Handed(**{**facts, **other})  # type: ignore[arg-type]
+    return handover.Handed(**{**facts, **other})
 
 
 def test_a_child_gets_what_the_launcher_hands_over(home: Home) -> None:
