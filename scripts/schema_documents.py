@@ -108,8 +108,7 @@ TYPES |= {
         run="Whose transcript: newest, or a run's name or id.",
         commands="Typed into the shell.",
     ),
-    # As in a file for `run --tasks`.
-    "_item": {"type": "object", "required": ["task"], "properties": keys("task:word")},
+    "_item": {"type": "object", "required": ["task"], "properties": SHAPES["_task"]["properties"]},
     "_check": record(
         "name:word state:ok|warning|broken message:word hint:word?",
         when("state", "ok", hint="null"),
@@ -245,11 +244,21 @@ DOCUMENTS: dict[str, tuple[str, Schema]] = {
                 "systemPrompt:text? systemPromptPath,appendSystemPromptPath:word? root:id? sessionPath:word "
                 "artifacts tmux",
                 artifacts=record(RUN_FILES),
-                tmux=record("socket,session:word?"),
+                tmux=record(
+                    "socket,session:word?",
+                    optional=keys("launcher:word?", launcher="The server from which it was launched."),
+                ),
             ),
             optional=keys(
-                "profile:object account,presetFrom:word reopens:flag replayed:count nesting "
-                "agentKind:acp|command permission:read-only|edit|full|ask childSession:word baseline:object",
+                "keepBackground,allowOutside:flag taskName:text agentCommand:[text] agentVersion:word? "
+                "initiator:agent|person? profile:object account,presetFrom:word reopens:flag replayed:count "
+                "nesting agentKind:acp|command permission:read-only|edit|full|ask childSession:word "
+                "baseline:object",
+                keepBackground="Processes that the child leaves behind keep running.",
+                allowOutside="Files from outside the project may go into the prompt.",
+                taskName="Of a task of delegate_to_subagents.",
+                agentCommand="The agent's program, as it was found and tried at the launch.",
+                initiator="Who launched it.",
                 agentKind="How an agent is spoken to that the user's settings define.",
                 permission="What the child may do; without it, what the agent allows by itself.",
                 childSession="The session of the agent's own that the child continues.",
@@ -311,7 +320,8 @@ DOCUMENTS: dict[str, tuple[str, Schema]] = {
         record(
             "v:version host,bootId:word pidNamespace,pid:ordinal startTime:count tmux at:moment",
             tmux=record(
-                "socketPath:path? serverPid:ordinal? serverStartTime:count? window:window? pane:pane?"
+                "socketPath:path? serverPid:ordinal? serverStartTime:count? window:window? pane:pane?",
+                optional=keys("session:word?"),
             ),
         ),
     ),

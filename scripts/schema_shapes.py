@@ -346,6 +346,7 @@ SHAPES: dict[str, Schema] = {
         parameters=record(
             "type:=object additionalProperties properties:object",
             additionalProperties={"const": False},
+            optional=keys("required:[word]"),
             said="A JSON Schema.",
         ),
     ),

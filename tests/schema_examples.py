@@ -31,6 +31,33 @@ VALIDATORS = {
     name: Draft202012Validator(json.loads((schemas.TARGET / f"{name}.json").read_text("utf-8")))
     for name in NAMES
 }
+_PARTS = ("properties", "$defs")  # what is below these is named by a key, not by a word of JSON Schema
+_RULES = ("allOf", "if", "dependentSchemas")  # shapes below these share their object with another shape
+
+
+def closed(schema: Any, *, shared: bool = False) -> Any:
+    """Return a schema that refuses keys which it does not name. Rules about other keys stay open."""
+    if isinstance(schema, list):
+        return [closed(item, shared=shared) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {}
+    for word, value in schema.items():
+        if word in _PARTS:
+            made[word] = {key: closed(item) for key, item in value.items()}
+        elif word == "dependentSchemas":
+            made[word] = {key: closed(item, shared=True) for key, item in value.items()}
+        elif word == "$ref" and shared:
+            made[word] = f"{value}_open"
+        else:
+            made[word] = closed(value, shared=shared or word in _RULES)
+    if "$defs" in made:
+        made["$defs"] |= {f"{key}_open": closed(item, shared=True) for key, item in schema["$defs"].items()}
+    is_record = {"required", "properties"} <= made.keys() and not {"if", "additionalProperties"} & made.keys()
+    return made | {"unevaluatedProperties": False} if is_record and not shared else made
+
+
+CLOSED = {name: Draft202012Validator(closed(validator.schema)) for name, validator in VALIDATORS.items()}
 EVENTS = {event["type"]: event for event in FILES["events.jsonl"]}
 
 

@@ -6,6 +6,7 @@ They run in the frozen home of tests/data/run-v1; what they launch are scripted 
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
@@ -18,6 +19,7 @@ import pytest
 from tests.desk import Desk
 from tests.harness import REPOSITORY, Home
 from tests.nets import frozen
+from tests.schema_examples import CLOSED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -486,5 +488,8 @@ def test_a_verb_prints_its_golden_text(desk: Desk, golden: Golden, verb: str) ->
         variables = {}
         while words and re.match("[A-Z_]+=", words[0]):
             name, _, variables[name] = words.pop(0).partition("=")
-        pages.add(*words, variables=variables)
+        printed = pages.add(*words, variables=variables)
+        if re.fullmatch(r"\{.*\}\n?", printed) and not printed.startswith('{"$schema"'):
+            document = json.loads(printed)
+            assert any(schema.is_valid(document) for schema in CLOSED.values()), printed
     golden(GOLDEN / f"{verb}.txt", pages.text)

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from scripts import schemas
 from scripts.schema_shapes import SHAPES
-from tests.schema_examples import EVENTS, FILES, GONE, NAMES, VALIDATORS, changed, schema_of, valid
+from tests.schema_examples import CLOSED, EVENTS, FILES, GONE, NAMES, VALIDATORS, changed, schema_of, valid
 from tmuxagents.errors import BadRequest
 from tmuxagents.launch import tasks
 
@@ -35,6 +35,21 @@ def test_every_schema_has_an_example() -> None:
 def test_example_validates(file: str) -> None:
     for document in FILES[file]:
         VALIDATORS[schema_of(file)].validate(document)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_example_has_no_key_that_its_schema_lacks(file: str) -> None:
+    for document in FILES[file]:
+        CLOSED[schema_of(file)].validate(document)
+
+
+def test_a_closed_schema_refuses_an_unknown_key_at_any_depth() -> None:
+    (run,) = FILES["run.json"]
+    assert CLOSED["run"].is_valid(run)
+    for path in ("later", "tmux.later", "usage.later", "artifacts.later"):
+        assert not CLOSED["run"].is_valid(changed(run, {path: 1}))
+    for event in EVENTS.values():
+        assert not CLOSED["event"].is_valid(event | {"later": 1})
 
 
 # What we write grows, and its readers ignore new keys. What we read is strict.

@@ -1,15 +1,12 @@
-"""Every file that a run leaves is checked against the schema that ships with the package."""
+"""Every file that a run leaves is checked against its schema, which must name each of its keys."""
 
 from __future__ import annotations
 
 import json
 import time
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import jsonschema
-
-from tmuxagents.cli.verbs import explaining
+from tests.schema_examples import CLOSED
 from tmuxagents.runs import directory
 from tmuxagents.runs.inspect import inspect
 
@@ -17,11 +14,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _MOST_EVENTS = 300  # of a flood, the first are like the rest
-
-
-@cache
-def _validator(name: str) -> Any:
-    return jsonschema.Draft202012Validator(json.loads(explaining.schema_text(name)))
 
 
 def faults(run_dir: Path) -> list[str]:
@@ -36,5 +28,5 @@ def faults(run_dir: Path) -> list[str]:
     return [
         f"{name}: {fault.json_path}: {fault.message}"
         for name, document in documents
-        for fault in _validator(name).iter_errors(document)
+        for fault in CLOSED[name].iter_errors(document)
     ]
