@@ -46,6 +46,7 @@ def test_a_hook_gives_the_task_once_and_whole(bridge: Ends) -> None:
     bridge.start(asks, asks, hook("userPromptSubmitted", prompt="mine"))
     code, answers = bridge.end()
     assert (code, bridge.line()) == (0, {"type": "bridge_session", "session": SESSION})
+    assert bridge.line() == {"type": "bridge_prompted"}  # once
     assert json.loads(answers[0][1]) == {"modifiedPrompt": PROMPT}
     assert [text for _, text in answers[1:]] == ["", ""]
 
@@ -81,7 +82,7 @@ def test_a_message_goes_in_after_a_tool_and_a_follow_up_when_it_would_stop(bridg
 
 def test_it_leaves_when_nothing_has_happened_since_it_settled(bridge: Ends) -> None:
     bridge.start(hook("userPromptSubmitted", prompt=TASK), hook("agentStop"), logs(bridge, STOPPED), "stay")
-    assert [bridge.line()["type"] for _ in range(2)] == ["bridge_session", "hook.end"]
+    assert [bridge.line()["type"] for _ in range(3)] == ["bridge_session", "bridge_prompted", "hook.end"]
     bridge.order({"order": "leave", "settlings": 0}, STEER, {"order": "leave", "settlings": 1})
     assert bridge.end()[0] == 0
 

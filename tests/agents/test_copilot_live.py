@@ -86,6 +86,17 @@ def test_nobodys_run_is_told_like_a_batch_run() -> None:
     assert (child.how().status, child.state.text) == ("completed", "Done.")
 
 
+def test_the_session_is_known_with_the_task_though_the_log_comes_later() -> None:
+    child = Child()
+    child.line(type="bridge_session", session="s1")
+    assert child.state.child_session is None  # there is nothing to resume yet
+    child.line(type="bridge_prompted")
+    assert (child.state.child_session, child.state.model) == ("s1", None)
+    child.log("session.start", selectedModel="m").log("session.resume", selectedModel="m")
+    told = [{"session": "s1", "model": None}, {"session": "s1", "model": "m"}]
+    assert child.told("session_started") == told
+
+
 def test_a_turn_whose_stop_was_prevented_goes_on() -> None:
     child = Child().begun().says("One.").hooked("agentStop", decision="block", reason="more")
     assert not child.state.settled

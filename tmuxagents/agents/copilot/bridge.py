@@ -74,10 +74,14 @@ class CopilotBridge(HookBridge):
         """Pass on nothing: the log has the hooks, too."""
 
     def heard(self, name: str, raw: dict[str, Any]) -> Mapping[str, Any] | None:
-        """Replace the sentence on the command line by the task."""
+        """Replace the sentence on the command line by the task. From now on there is something to resume.
+
+        The log tells of that later: Copilot CLI writes it with a delay of up to a second.
+        """
         if name != command.PROMPTED or raw.get("prompt") != command.TASK or self._is_given:
             return None
         self._is_given = True
+        self.tell("bridge_prompted")
         task = directory.read_bytes(f"{self.run_dir}/prompt.txt")
         return None if task is None else {"modifiedPrompt": task.decode("utf-8", "replace")}
 

@@ -144,6 +144,7 @@ class CopilotLiveReader(HookedReader, CopilotReader):
         super().__init__(sent)
         self._said = {TASK}  # prompts that are not a person's
         self._has_hooks = False
+        self._told: tuple[str, str | None] | None = None  # the session and the model, as last reported
 
     def left(self, _exit_code: int | None) -> list[Event]:
         """Return nothing: the log has reported everything."""
@@ -156,10 +157,11 @@ class CopilotLiveReader(HookedReader, CopilotReader):
             case "bridge_session":
                 self._session = raw_json.key(raw.get("session")) or ""
                 return NOTHING
+            case "bridge_prompted":
+                return Reading(self._in_session(), active=True)
             case "session.start" | "session.resume":
                 self.model = raw_json.word(data.get("selectedModel")) or self.model
-                session = self._session
-                return Reading([events.session_started(session, model=self.model)] if session else [])
+                return Reading(self._in_session())
             case "user.message":
                 return self._prompt(raw_json.text(data.get("content")) or "")
             case "hook.start":
@@ -190,6 +192,14 @@ class CopilotLiveReader(HookedReader, CopilotReader):
             case "bridge_taken" if (text := raw_json.text(raw.get("text"))) is not None:
                 self._said.add(text)
         return super().take(kind, raw, now)
+
+    def _in_session(self) -> list[Event]:
+        """Report the session, and again once the log names the model."""
+        known = self._session, self.model
+        if not self._session or known == self._told:
+            return []
+        self._told = known
+        return [events.session_started(self._session, model=self.model)]
 
     def _prompt(self, text: str) -> Reading:
         is_ours = text in self._said and not (text == TASK and self.has_begun)
