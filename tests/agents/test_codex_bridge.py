@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import threading
@@ -18,6 +19,7 @@ import pytest
 from tmuxagents.agents.base import FOLDER_VARIABLE
 from tmuxagents.agents.codex.app_server import LIVE
 from tmuxagents.agents.codex.websocket import WebSocket
+from tmuxagents.runs.directory import LIVE_FILES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -126,8 +128,9 @@ class Wrapper:
     """A wrapper's side of one bridge."""
 
     def __init__(self, folder: Path, *, mode: str = "", **changes: Any) -> None:
-        self.folder = folder / RUN
-        self.folder.mkdir()
+        self._outside = folder
+        self.folder = folder / ("deep" * 25) / RUN  # no address of a socket is as long as its path
+        self.folder.mkdir(parents=True)
         told = {"v": 1, "runId": RUN, "agent": "codex", "cwd": str(folder), "tools": [], "task": "Do it."}
         (self.folder / "meta.json").write_text(json.dumps({**told, **changes}))
         (self.folder / "prompt.txt").write_text("Do it.")
@@ -170,8 +173,18 @@ class Wrapper:
     def ended(self) -> int:
         """Wait for its end; nothing of it is left then."""
         code = self.child.wait(20)
-        assert not [path for path in self.folder.parent.iterdir() if path.name.startswith("tmuxagents-")]
+        assert not self.left_outside()
+        assert not (self.folder / LIVE_FILES).exists()
         return code
+
+    def left_outside(self) -> list[Path]:
+        """Return what lies in the folder for temporary files."""
+        return [path for path in self._outside.iterdir() if path.name.startswith("tmuxagents-")]
+
+    def server(self) -> int:
+        """Return the pid of the app server."""
+        (found,) = Path(f"/proc/{self.child.pid}/task/{self.child.pid}/children").read_text().split()
+        return int(found)
 
     def close(self) -> None:
         self.child.terminate()  # it ends what it has started
@@ -197,7 +210,7 @@ def wrapper(tmp_path: Path) -> Iterator[Callable[..., Wrapper]]:
 
 def screen(one: Wrapper) -> list[str]:
     """Wait for the screen; return the words that it was started with."""
-    path = one.folder.parent / "screen.json"
+    path = one.folder.parents[1] / "screen.json"
     until = time.monotonic() + 20
     while not path.exists() and time.monotonic() < until:
         time.sleep(0.01)
@@ -226,8 +239,20 @@ def test_the_task_is_given_before_the_screen_opens_and_the_run_leaves_when_it_ma
 def test_the_app_server_hears_no_key_and_is_no_service_that_would_outlive_its_run(wrapper: Any) -> None:
     one = wrapper()
     one.hear("bridge_hello")
-    (server,) = map(int, Path(f"/proc/{one.child.pid}/task/{one.child.pid}/children").read_text().split())
+    server = one.server()
     assert os.getpgid(server) == server != os.getsid(server)
+
+
+def test_one_that_is_killed_leaves_nothing_outside_of_its_run_directory(wrapper: Any) -> None:
+    one = wrapper()
+    one.hear("bridge_hello")
+    server = one.server()
+    one.child.kill()
+    one.child.wait()
+    os.kill(server, signal.SIGKILL)
+    assert not one.left_outside()
+    # Its wrapper removes that (test_live.py), or `prune` (test_prune.py).
+    assert stat.S_IMODE((one.folder / LIVE_FILES).stat().st_mode) == 0o700
 
 
 def test_a_message_that_stops_breaks_off_the_turn(wrapper: Any) -> None:

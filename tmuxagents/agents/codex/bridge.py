@@ -11,11 +11,9 @@ from __future__ import annotations
 
 import os
 import select
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 if __name__ == "__main__":
@@ -24,8 +22,10 @@ if __name__ == "__main__":
 from tmuxagents.agents.base import FOLDER_VARIABLE
 from tmuxagents.agents.codex.command import AGENT
 from tmuxagents.agents.codex.websocket import WebSocket
+from tmuxagents.cpython import ignoring
 from tmuxagents.runs import directory
 from tmuxagents.runs.events import STEER, STOP, InboxMessage
+from tmuxagents.system import removal
 from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
@@ -56,7 +56,12 @@ class CodexBridge:
         orders = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
         self._orders = os.open(f"{run_dir}/{directory.LIVE_ORDERS}", orders)
         self._ordered = b""
-        self._folder = tempfile.mkdtemp(prefix="tmuxagents-")
+        # In the run directory, so that the wrapper or `prune` removes it if we are killed.
+        self._folder = f"{run_dir}/{directory.LIVE_FILES}"
+        os.mkdir(self._folder, 0o700)
+        there = os.open(self._folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        # Short for the server and the screen, too: the limit is 107 bytes, and a run may lie deeper.
+        self._socket = f"/proc/{os.getpid()}/fd/{there}/socket"
         self._server: subprocess.Popen[bytes] | None = None
         self._screen: subprocess.Popen[bytes] | None = None
         self._line: WebSocket | None = None
@@ -89,22 +94,22 @@ class CodexBridge:
         finally:
             _end(self._screen)
             _end(self._server)
-            shutil.rmtree(self._folder, ignore_errors=True)
+            with ignoring(OSError):  # the wrapper tries again
+                removal.remove(self._folder)
 
     def _connect(self) -> WebSocket:
         """Start the app server in its own process group, so that no key of the terminal sends it a signal.
 
         In its own process session it would count as a service, and outlive its run if we are killed.
         """
-        path = f"{self._folder}/socket"
-        words = [*self._program, "app-server", "--listen", f"unix://{path}"]
+        words = [*self._program, "app-server", "--listen", f"unix://{self._socket}"]
         self._server = subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, process_group=0
         )
         until = time.monotonic() + _SERVES_WITHIN_S
         while True:
             try:
-                return WebSocket(path)
+                return WebSocket(self._socket)
             except (FileNotFoundError, ConnectionRefusedError):
                 if self._signal or self._server.poll() is not None or time.monotonic() > until:
                     raise
@@ -202,7 +207,7 @@ class CodexBridge:
     def _open(self) -> int:
         """Open the screen on our terminal; return a descriptor that is readable once the screen has ended."""
         model = ["-m", self._talker.model] if self._talker.model else []
-        words = ["--remote", f"unix://{self._folder}/socket", *model, "resume", str(self._talker.session)]
+        words = ["--remote", f"unix://{self._socket}", *model, "resume", str(self._talker.session)]
         self._screen = subprocess.Popen([*self._program, *words])
         return os.pidfd_open(self._screen.pid)
 
