@@ -74,12 +74,6 @@ class Record:
 class SetUp(Record):
     """The part of a plan that a preset or profile decides. System prompts are files beside the plan."""
 
-    __slots__ = (
-        *("account", "append_system_prompt_path", "nesting", "preset", "preset_from", "preset_hash"),
-        *("preset_hides", "preset_kind", "preset_path", "preset_source", "profile"),
-        *("system_prompt", "system_prompt_path", "tools"),
-    )
-
     preset: str | None
     preset_kind: str | None
     preset_source: str | None
@@ -95,21 +89,14 @@ class SetUp(Record):
     profile: Mapping[str, Any] | None  # what a profile adds to the command line
     account: str | None  # the preset's name for the login that the child uses; None: the agent's own login
 
+    __slots__ = tuple(__annotations__)
+
 
 class Plan(SetUp):
     """Everything decided about a run before it exists: the fields of meta.json (see runs/documents).
 
     None means that the plan lacks the value, or that its type is wrong in a damaged file.
     """
-
-    __slots__ = (
-        *("after", "agent", "agent_command", "agent_kind", "agent_version", "allow_outside", "artifacts"),
-        *("baseline", "call_id", "child_session", "permission"),
-        *("created_at", "cwd", "driver", "files", "initiator", "keep_background", "mode", "model_source"),
-        *("name", "owner", "project", "reopens", "replayed", "requested_model", "resolved_model", "resumes"),
-        *("root", "run_id", "session_id", "session_path", "step", "task", "task_index", "task_name"),
-        *("timeout", "tmux_launcher", "tmux_session", "tmux_socket", "written"),
-    )
 
     run_id: str
     session_id: str
@@ -152,17 +139,19 @@ class Plan(SetUp):
     initiator: str | None
     written: Mapping[str, Any] | None  # the document that the plan was read from
 
+    __slots__ = tuple(__annotations__)
+
 
 class Identity(Record):
     """One process of one boot of one machine. No other process has its identity, even with the same pid."""
-
-    __slots__ = ("boot_id", "host", "pid", "pid_namespace", "start_time")
 
     host: str
     boot_id: str
     pid_namespace: int
     pid: int
     start_time: int
+
+    __slots__ = tuple(__annotations__)
 
 
 class Exit:

@@ -35,12 +35,6 @@ BY_EVENT, BY_EXIT = "event", "exit"  # what proves the end of a run
 class Capabilities(Record):
     """The abilities of one agent."""
 
-    __slots__ = (
-        *("cost", "default_permission", "evidence", "limits", "lists_models", "oldest", "permissions"),
-        *("profiles", "reads_tools", "resume", "seats", "steer", "structured", "system_prompt"),
-        *("takes_model", "tested", "tools", "usage"),
-    )
-
     seats: Sequence[str]  # that of a batch run first
     takes_model: bool
     lists_models: bool
@@ -59,6 +53,8 @@ class Capabilities(Record):
     evidence: str
     oldest: str | None  # the oldest version that is known to work
     tested: str | None  # the version that the recordings come from
+
+    __slots__ = tuple(__annotations__)
 
 
 # The capabilities of most agents: each agent changes what is different.
@@ -92,11 +88,6 @@ MARKDOWN, TOML = ".md", ".toml"
 class AgentFiles(Record):
     """A brand's own agent files: where they lie, and what their keys mean (presets/foreign)."""
 
-    __slots__ = (
-        *("agent", "body", "harmless", "own", "own_tools", "permission", "project", "suffix", "switches"),
-        *("title", "titled", "tools"),
-    )
-
     agent: str
     title: str  # as people call the brand
     own: str  # the user's folders, in the agent's own one, separated by commas
@@ -109,6 +100,8 @@ class AgentFiles(Record):
     switches: bool  # tools are switched off one by one
     permission: tuple[str, Mapping[str, str]] | None  # the key of its mode, and its modes -> our levels
     harmless: Sequence[str]  # keys that change neither what a child may do nor how it works
+
+    __slots__ = tuple(__annotations__)
 
 
 USUAL_FILES = AgentFiles(

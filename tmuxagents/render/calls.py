@@ -35,8 +35,6 @@ _SIGNS = {ADDED: "+", REMOVED: "-", SAME: " "}
 class Limits(Record):
     """How much of a call is shown."""
 
-    __slots__ = ("all", "answer", "blocks", "edited", "failed", "output", "size", "written")
-
     output: int  # lines of a call that went well
     failed: int
     edited: int
@@ -45,6 +43,8 @@ class Limits(Record):
     all: bool  # show the text that was read or listed, not only its size
     blocks: int  # kept in a story
     size: int  # characters of all kept blocks
+
+    __slots__ = tuple(__annotations__)
 
 
 WINDOW = Limits(

@@ -28,11 +28,6 @@ NEVER_CAME_AFTER_S = 60.0  # a launcher gives up earlier
 class RunView(Record):
     """One run and its current state."""
 
-    __slots__ = (
-        *("activity", "checkpoint", "machine", "mark", "plan", "result", "run_dir", "standing", "state"),
-        "wrapper",
-    )
-
     run_dir: str
     plan: Plan
     wrapper: dict[str, Any] | None
@@ -43,6 +38,8 @@ class RunView(Record):
     machine: Mapping[str, Any] | None  # of a run that was launched on another one (docs/run-directory.md)
     mark: str | None  # the state stays the same while the wrapper lives and the files have this mark
     checkpoint: Callable[[], str | None] | None  # makes the text from which the next reader can continue
+
+    __slots__ = tuple(__annotations__)
 
     @property
     def run_id(self) -> str:
