@@ -18,20 +18,15 @@ FOLDERS = {
 }
 
 
-class File(PresetFile):
-    """A file that was read."""
-
-    def __init__(
-        self, text: str, *, kind: str = "preset", source: str = "global", name: str = "a.md"
-    ) -> None:
-        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-        path = f"{FOLDERS[kind, source]}/{name}"
-        super().__init__(kind=kind, source=source, path=path, text=text, hash=digest)
+def text_file(text: str, *, kind: str = "preset", source: str = "global", name: str = "a.md") -> PresetFile:
+    """Return a file that was read."""
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return PresetFile(kind, source, f"{FOLDERS[kind, source]}/{name}", text, digest)
 
 
-def file(header: str, body: str = "", **place: Any) -> File:
+def file(header: str, body: str = "", **place: Any) -> PresetFile:
     """Return a file with these lines of header."""
-    return File(f"---\n{header}\n---\n{body}", **place)
+    return text_file(f"---\n{header}\n---\n{body}", **place)
 
 
 def preset(header: str = "", body: str = "", **place: Any) -> Preset:
@@ -55,5 +50,5 @@ def bad(header: str, **place: Any) -> list[str]:
     return [flaw.words() for flaw in read.flaws]
 
 
-def catalogue(*files: File) -> Catalogue:
+def catalogue(*files: PresetFile) -> Catalogue:
     return Catalogue(files)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.presets.preset_files import FOLDERS, catalogue, file
-from tests.presets.preset_files import File as PresetFile
 from tmuxagents.errors import BadConfig, BadRequest
 from tmuxagents.presets import catalogue as presets_catalogue
+
+if TYPE_CHECKING:
+    from tmuxagents.presets.preset import PresetFile
 
 RANKED = (("preset", "project"), ("profile", "project"), ("preset", "global"), ("profile", "global"))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from tests.presets.preset_files import File, bad, profile
+from tests.presets.preset_files import bad, profile, text_file
 from tmuxagents.cli import group
 from tmuxagents.presets import fields, preset
 
@@ -21,7 +21,7 @@ COMMANDS = [line for block in re.findall(r"```sh\n(.*?)```", DOCS, re.DOTALL) fo
 @pytest.mark.parametrize("text", FILES)
 def test_an_example_is_read_without_a_word(text: str) -> None:
     kind = "profile" if "provider:" in text else "preset"
-    read = preset.parse(File(text, kind=kind))
+    read = preset.parse(text_file(text, kind=kind))
     assert isinstance(read, preset.Preset)
     assert (read.warnings, read.notes) == ([], [])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.presets.preset_files import File, bad, file, preset, profile
+from tests.presets.preset_files import bad, file, preset, profile, text_file
 from tmuxagents.presets import preset as presets_preset
 from tmuxagents.presets.preset import BadPreset
 
@@ -26,7 +26,7 @@ REFUSING = (
 
 
 def test_the_example_is_read_as_it_stands() -> None:
-    read = presets_preset.parse(File(EXAMPLE))
+    read = presets_preset.parse(text_file(EXAMPLE))
     assert isinstance(read, presets_preset.Preset)
     assert (read.name, read.kind, read.source, read.model) == (
         "repo-scout",
@@ -206,8 +206,8 @@ def test_an_empty_key_of_ours_says_nothing() -> None:
 def test_without_a_name_it_is_none_and_nobody_is_told_unless_he_asks(
     text: str, line: int, words: str
 ) -> None:
-    assert presets_preset.parse(File(text)) is None
-    (flaw,) = presets_preset.nameless(File(text))
+    assert presets_preset.parse(text_file(text)) is None
+    (flaw,) = presets_preset.nameless(text_file(text))
     assert (flaw.line, flaw.message) == (line, words)
 
 
@@ -219,7 +219,7 @@ def test_words_that_other_readers_take_for_something_else_are_names(name: str) -
 
 
 def test_a_header_that_does_not_end_is_bad() -> None:
-    read = presets_preset.parse(File("---\nname: a\ndescription: d\nbody"))
+    read = presets_preset.parse(text_file("---\nname: a\ndescription: d\nbody"))
     assert isinstance(read, BadPreset)
     assert read.warning() == (
         "Failed to load preset from /home/dev/.pi/agent/subagents/a.md: "
@@ -228,7 +228,7 @@ def test_a_header_that_does_not_end_is_bad() -> None:
 
 
 def test_a_malformed_file_is_bad() -> None:
-    read = presets_preset.parse(File("---\nname: a\n  b: [\n---\n", kind="profile"))
+    read = presets_preset.parse(text_file("---\nname: a\n  b: [\n---\n", kind="profile"))
     assert isinstance(read, BadPreset)
     assert (read.name, read.flaws[0].line) == (None, 3)
     assert read.warning().startswith(
@@ -255,7 +255,7 @@ def test_a_name_without_blanks_and_slashes_is_nobodys_business(name: str) -> Non
 
 
 def test_a_projects_name_that_may_only_look_like_another_is_warned_of() -> None:
-    read = presets_preset.parse(File("---\nname: sc\u043eut\ndescription: d\n---\n", source="project"))
+    read = presets_preset.parse(text_file("---\nname: sc\u043eut\ndescription: d\n---\n", source="project"))
     assert isinstance(read, presets_preset.Preset)
     (warning,) = read.warnings
     assert "a name is best made of " in warning

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.presets.preset_files import File
+from tests.presets.preset_files import text_file
 from tmuxagents.presets import editing, fields, preset
 
 
@@ -128,7 +128,7 @@ _names = st.text("abzABZ019_-", min_size=1, max_size=20)
 
 def read_back(name: str, fields: dict[str, Any], kind: str) -> preset.Preset:
     text = editing.compose(name, fields, kind)
-    read = preset.parse(File(text, kind=kind))
+    read = preset.parse(text_file(text, kind=kind))
     assert isinstance(read, preset.Preset), (text, read)
     return read
 

@@ -9,7 +9,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from tests.presets.preset_files import File
+from tests.presets.preset_files import text_file
 from tmuxagents.agents.base import LineSplitter, Oversized
 from tmuxagents.agents.pi.command import Pi
 from tmuxagents.errors import TmuxAgentsError
@@ -54,7 +54,7 @@ _TOOLS = tuple(catalogue.TOOLS)
 def preset_file(data: bytes) -> None:
     """Read a preset or profile of the user or of a project."""
     kind, source = ("preset", "profile")[data[:1] > b"m"], ("global", "project")[data[1:2] > b"m"]
-    read = preset.parse(File(data[2:].decode("utf-8", "replace"), kind=kind, source=source))
+    read = preset.parse(text_file(data[2:].decode("utf-8", "replace"), kind=kind, source=source))
     if isinstance(read, BadPreset):
         assert read.flaws
         inert(read.warning())

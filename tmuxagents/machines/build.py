@@ -1,8 +1,8 @@
-"""This very tmuxagents for another machine: its version with a hash of its files, and an archive of it.
+"""The running tmuxagents, packed for another machine, and its exact version.
 
-The archive holds the package and the packages that it needs. So the far machine needs neither pip nor an
-index. Compiled parts are left out, so that it fits every Python from 3.11 on; only PyYAML has one, and it
-works without.
+The archive holds tmuxagents and the packages that it requires, so the far machine needs neither pip nor an
+index. Compiled parts are left out, so that the archive fits every Python from 3.11 on. Only PyYAML has one,
+and works without it.
 
 Touches: the installed packages.
 """
@@ -35,13 +35,13 @@ _HASH = 8
 
 @functools.cache
 def version() -> str:
-    """Return the version with a hash of all files, which tells source trees apart."""
+    """Return the version, with a hash of all files that tells source trees apart."""
     said = "\n".join(f"{name} {sha256(path.read_bytes())}" for name, path in sorted(_own_files().items()))
     return f"{__version__}-{sha256(said.encode('utf-8', 'surrogateescape'))[:_HASH]}"
 
 
 def refuse_other(host: Host) -> None:
-    """Raise Unusable unless a host has this very tmuxagents: both ends read and write the same files."""
+    """Raise Unusable unless a host has exactly this tmuxagents: the files of both ends must match."""
     if host.version != version():
         message = f"{host.name} has tmuxagents {host.version}, and this is {version()}; runs need the same."
         raise Unusable(message, kind="far-version", hint=f"tmuxagents hosts add {host.name}")
@@ -60,7 +60,7 @@ def archive() -> bytes:
 
 
 def _own_files() -> dict[str, Path]:
-    """Return the files of the package as a wheel has them: name -> where it is."""
+    """Return the files of our package: their names in a wheel, and their paths here."""
     found = {f"tmuxagents/{name}": path for name, path in _below(_PACKAGE)}
     project = _PACKAGE.parent / "pyproject.toml"
     if (_PACKAGE / "layouts" / "shipped").is_dir() or not project.is_file():
@@ -83,7 +83,7 @@ def _below(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _needed_files() -> dict[str, Path]:
-    """Return the files of the packages that this one needs."""
+    """Return the files of the packages that ours requires, and of those that they require."""
     found: dict[str, Path] = {}
     known: set[str] = set()
     left = [_NAME]
@@ -95,21 +95,22 @@ def _needed_files() -> dict[str, Path]:
         try:
             distribution = importlib.metadata.distribution(name)
         except importlib.metadata.PackageNotFoundError:
-            continue  # for other Pythons or systems than this one
+            continue  # only other Pythons or systems need it
         left += [
             match[0].lower().replace("_", "-").replace(".", "-")
             for one in distribution.requires or ()
             if "extra ==" not in one and (match := _REQUIRED.match(one))
         ]
-        if name != _NAME:
-            found |= _files_of(name, distribution)
+        if name == _NAME:
+            continue
+        if distribution.files is None:
+            message = (
+                f"The package {name} was installed here without a list of its files, so it cannot be sent."
+            )
+            hint = "install tmuxagents here with pipx, uv or pip"
+            raise Unusable(message, kind="no-archive", hint=hint)
+        for file in distribution.files:
+            path = Path(str(file.locate()))
+            if ".." not in file.parts and path.suffix not in _LEFT_OUT and path.is_file():
+                found[str(file)] = path
     return found
-
-
-def _files_of(name: str, distribution: importlib.metadata.Distribution) -> dict[str, Path]:
-    if distribution.files is None:
-        message = f"The package {name} was installed here without a list of its files, so it cannot be sent."
-        hint = "install tmuxagents here with pipx, uv or pip"
-        raise Unusable(message, kind="no-archive", hint=hint)
-    paths = {str(file): Path(str(file.locate())) for file in distribution.files if ".." not in file.parts}
-    return {file: path for file, path in paths.items() if path.suffix not in _LEFT_OUT and path.is_file()}

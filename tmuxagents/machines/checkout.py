@@ -1,8 +1,8 @@
-"""On the far machine: a project's private repository, and a checkout for each run that it was sent for.
+"""On the far machine: a private repository for each project, and a checkout for each run that works on it.
 
-A checkout is a repository of its own, which only borrows the project's objects. So a child's branches,
-configuration and hooks affect no other run, and its `.git` is inside its folder. Our own git commands use the
-private repository, never the child's configuration.
+A checkout is a repository of its own, with `.git` inside its folder. It only borrows the objects of the
+private one, so a child's branches, configuration and hooks affect no other run. Our own git commands work on
+the private repository, and never read the child's configuration.
 
 Touches: the disk, by git.
 """
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from typing import NoReturn
 
-LONG_S = 600.0  # for what grows with a project
+LONG_S = 600.0  # for work that grows with a project
 _MAKING = ".making-"
-_FAR = "far"  # in the state directory
+_FAR = "far"  # a folder in the state directory
 
 
 class Project:
@@ -50,7 +50,7 @@ class Project:
         return f"{self.checkouts}/{run_id}"
 
     def receive(self, form: str) -> NoReturn:
-        """Become the git that receives commits for this project."""
+        """Replace this process by the git that receives commits for this project."""
         if not os.path.isdir(f"{self.repository}/objects"):
             git.refuse_old(self.git)
             made = _name_to_make(self.repository)
@@ -60,7 +60,7 @@ class Project:
         self.git.become("receive-pack", self.repository)
 
     def upload(self) -> NoReturn:
-        """Become the git that sends commits of this project."""
+        """Replace this process by the git that sends commits of this project."""
         if not os.path.isdir(self.repository):
             raise _missing(f"There is no repository {self.key}")
         self.git.become("upload-pack", "--strict", self.repository)
@@ -75,8 +75,20 @@ class Project:
             if self.git.ask("cat-file", "-e", f"{commit}^{{commit}}").code != 0:
                 raise _missing(f"Commit {commit[:12]} of {self.key} is not over there")
             made = _name_to_make(path)
+            own = self.at(f"{made}/.git", GIT_WORK_TREE=made)
+            form = next(form for form, length in refs.FORMATS.items() if length == len(commit))
             try:
-                self._fill(made, commit, author)
+                own.read("init", "--quiet", "--template=", f"--object-format={form}", made)
+                with open(f"{made}/.git/objects/info/alternates", "wb") as file:
+                    file.write(quoted(f"{self.repository}/objects") + b"\n")
+                with contextlib.suppress(
+                    FileNotFoundError
+                ):  # sent from a shallow clone: history ends there, too
+                    shutil.copyfile(f"{self.repository}/shallow", f"{made}/.git/shallow")
+                own.read("checkout", "--quiet", "--detach", commit, limit_s=LONG_S)
+                if author and all(author) and not git.Git(self._environment).line("config", "user.email"):
+                    own.read("config", "user.name", author[0])
+                    own.read("config", "user.email", author[1])
                 self.git.read("update-ref", f"{refs.BASE}/{run_id}", commit)
                 _put(made, path)
             finally:
@@ -86,20 +98,6 @@ class Project:
         if not f"{cwd}/".startswith(f"{path}/") or not os.path.isdir(cwd):
             raise _missing(f"The checkout {path} has no folder {folder}")
         return cwd
-
-    def _fill(self, folder: str, commit: str, author: tuple[str, str] | None) -> None:
-        form = next(form for form, length in refs.FORMATS.items() if length == len(commit))
-        own = self.at(f"{folder}/.git", GIT_WORK_TREE=folder)
-        own.read("init", "--quiet", "--template=", f"--object-format={form}", folder)
-        with open(f"{folder}/.git/objects/info/alternates", "wb") as file:
-            file.write(quoted(f"{self.repository}/objects") + b"\n")
-        with contextlib.suppress(FileNotFoundError):  # sent from a shallow clone: history ends there, too
-            shutil.copyfile(f"{self.repository}/shallow", f"{folder}/.git/shallow")
-        own.read("checkout", "--quiet", "--detach", commit, limit_s=LONG_S)
-        has_author = git.Git(self._environment).line("config", "user.email")
-        if author and all(author) and not has_author:
-            for name, value in zip(("user.name", "user.email"), author, strict=True):
-                own.read("config", name, value)
 
     def names(self, *prefixes: str) -> dict[str, str]:
         """Return the refs below these prefixes, and the commit of each."""
@@ -140,7 +138,7 @@ def list_checkouts(home: str, environment: Mapping[str, str]) -> Iterator[tuple[
 
 
 def list_unfinished(home: str) -> Iterator[str]:
-    """Yield what interrupted launches have left: half-made folders, repositories without a checkout."""
+    """Yield the half-made folders and the unused repositories that interrupted launches have left."""
     top, keys = f"{home}/{_FAR}", _names(f"{home}/{_FAR}/checkouts")
     for folder in (f"{top}/repositories", *(f"{top}/checkouts/{key}" for key in keys)):
         yield from (f"{folder}/{name}" for name in _names(folder) if name.startswith(_MAKING))

@@ -1,9 +1,8 @@
-"""Here: the code that goes to another machine with a run, and the commits that come back.
+"""On this machine: send code to another machine with a run, and bring the child's commits back.
 
-Before there is a run, `look` decides whether code goes along, and which. `send` makes the checkout of a run
-over there. `bring_back` stores the child's commits here under separate refs. The run's machine.json
-records what was sent and what came back. After a cut connection, each step can be repeated. Branches, index,
-worktree and configuration here are never changed.
+Before a run exists, `look` decides which code goes along, if any. `send` makes the run's checkout over there.
+`bring_back` stores the child's commits here under separate refs. The run's machine.json records both. After a
+cut connection, each step can be repeated. Branches, index, worktree and configuration here never change.
 
 Joins.
 """
@@ -44,16 +43,16 @@ _ELSEWHERE = "name a folder over there, which needs no checkout: --cwd DIR"
 
 
 class Looked(NamedTuple):
-    """What would be sent, and what a person should know about it."""
+    """The code that would be sent, and warnings about it."""
 
     code: Code
     warnings: list[str]
 
 
 def look(folder: str, environment: Mapping[str, str]) -> Looked | None:
-    """Return the code that a child of this folder needs, or refuse it; None outside of git projects."""
+    """Return the code that a child in this folder needs; None outside of git projects. Raises BadRequest."""
     if not any(os.path.lexists(f"{each}/.git") for each in upwards(folder, places.user_home(environment))):
-        return None  # also below a home directory, even if that is a repository
+        return None  # `upwards` stops at the home directory, which may be a repository itself
     here = Git(environment, folder=folder)
     top = here.ask("rev-parse", "--show-toplevel")
     if top.code != 0:
@@ -115,7 +114,7 @@ def send(code: Code, run_id: str, host: Host, environment: Mapping[str, str]) ->
 
 
 def bring_back(code: Code, run_id: str, host: Host, environment: Mapping[str, str]) -> Left:
-    """Fetch what a run left, to separate refs here. Raises Unreachable, Unusable."""
+    """Fetch the commits that a run left into separate refs here. Raises Unreachable, Unusable."""
     request = {"key": code.key, "run": run_id}
     answer = _ask(host, request | {"do": "leave", "checkout": code.checkout or run_id}, environment)
     left = refs.parse_left(answer, run_id)
@@ -142,7 +141,7 @@ def bring_back(code: Code, run_id: str, host: Host, environment: Mapping[str, st
 
 
 def of_run_before(run_dir: str) -> dict[str, Any] | None:
-    """Return the code of an earlier run, whose checkout a new run will work in, too."""
+    """Return the code of an earlier run, for a new run that will work in the same checkout."""
     found = _of_run(run_dir)
     return found and found._replace(checkout=found.checkout or os.path.basename(run_dir)).document()
 
@@ -153,7 +152,7 @@ def _of_run(run_dir: str) -> Code | None:
 
 
 def send_with(run_dir: str, host: Host, environment: Mapping[str, str], asked: bytes) -> bytes:
-    """Send the code that goes with a run, if any; return the request with the folder to work in."""
+    """Send the code of a run, if it has any; return the request, with the folder to work in."""
     found = _of_run(run_dir)
     if found is None or found.checkout:
         return asked
@@ -163,7 +162,7 @@ def send_with(run_dir: str, host: Host, environment: Mapping[str, str], asked: b
 
 
 def bring_back_of(run_dir: str, host: Host, environment: Mapping[str, str]) -> None:
-    """Fetch what a run left, and record what came back, or why it did not. Raises Unreachable, OSError."""
+    """Fetch the commits that a run left; record them, or why none came. Raises Unreachable, OSError."""
     try:
         found = _of_run(run_dir)
         if found is None:
@@ -179,11 +178,11 @@ def bring_back_of(run_dir: str, host: Host, environment: Mapping[str, str]) -> N
 
 
 class Bringing:
-    """The results of one host that wait for code: a run ends here only when its code is back.
+    """Holds back each result of one host until the code of its run is here.
 
-    A thread beside the mirror brings back the code of one run after the other; meanwhile the mirror follows
-    the other runs. If the mirror is killed, nothing is lost: the next one gets the same results again.
-    `miss` is called with the reason if the host does not answer.
+    A thread brings back the code of one run after the other, while the mirror follows the other runs. If the
+    mirror is killed, nothing is lost: the next one gets the same results again. `miss` is called with the
+    reason if the host does not answer.
     """
 
     def __init__(self, host: Host, environment: Mapping[str, str], miss: Callable[[str], None]) -> None:
@@ -195,12 +194,12 @@ class Bringing:
         self._lock = threading.Lock()
 
     def is_busy(self) -> bool:
-        """Say whether the code of a run is still on its way."""
+        """Say whether a result still waits for its code."""
         with self._lock:
             return bool(self._results)
 
     def end(self, run_dir: str, result: bytes) -> None:
-        """End a run here with this result as soon as its code is back; at once if it has no code."""
+        """End a run with this result as soon as its code is here; at once if it has no code."""
         if _CODE not in (directory.read_machine(run_dir) or {}):
             writing.replace(run_dir, directory.RESULT, result)
             return
@@ -211,43 +210,34 @@ class Bringing:
                 self._thread.start()
 
     def _bring_all(self) -> None:
+        """Bring back the code of each run, and end the run. A failed step is tried again after a pause."""
         pause_s = _FIRST_PAUSE_S
-        while run_dir := self._next():
-            if self._bring(run_dir):
-                pause_s = _FIRST_PAUSE_S
-            else:
+        while True:
+            with self._lock:
+                run_dir = next(iter(self._results), None)
+                if run_dir is None:
+                    self._thread = None  # the next result starts another thread
+                    return
+            try:
+                if os.path.isdir(run_dir):  # else it was removed here
+                    bring_back_of(run_dir, self._host, self._environment)
+                    writing.replace(run_dir, directory.RESULT, self._results[run_dir])
+            except (Unreachable, OSError) as why:
+                if isinstance(why, Unreachable):  # else, for example, our disk is full
+                    self._miss(why.message)
                 time.sleep(pause_s)
                 pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
-
-    def _next(self) -> str | None:
-        """Return the next run. If there is none, the thread ends, and the next result starts another."""
-        with self._lock:
-            run_dir = next(iter(self._results), None)
-            if run_dir is None:
-                self._thread = None
-            return run_dir
-
-    def _bring(self, run_dir: str) -> bool:
-        """Bring back what one run left, and end it; say whether that is settled."""
-        try:
-            if os.path.isdir(run_dir):  # else it was removed here
-                bring_back_of(run_dir, self._host, self._environment)
-                writing.replace(run_dir, directory.RESULT, self._results[run_dir])
-        except Unreachable as why:
-            self._miss(why.message)
-            return False
-        except OSError:  # for example, our disk is full: it is tried again
-            return False
-        with self._lock:
-            del self._results[run_dir]
-        return True
+                continue
+            pause_s = _FIRST_PAUSE_S
+            with self._lock:
+                del self._results[run_dir]
 
 
 # --- the two ways over ------------------------------------------------------------------------------------
 
 
 def _ask(host: Host, request: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str, Any]:
-    """Send a request about code to another machine (see machines/leavings). Raises Unreachable, Unusable."""
+    """Send a request to `leavings.answer_about_code` over there. Raises Unreachable, Unusable."""
     given = jsonline.encode(request)
     return requests.ask(host, ["_code", "do"], environment, text=given, limit_s=_LONG_S)
 
@@ -257,7 +247,7 @@ def _program(host: Host, *words: str) -> str:
 
 
 def _over(host: Host, environment: Mapping[str, str], repository: str, *words: str) -> None:
-    """Call git over the connection to a host; git calls our ssh with a name and one more word."""
+    """Call a git command whose other end is on a host. Git starts our ssh with a name and the far command."""
     way = shlex.join(ssh.prefix(host, environment=environment))
     and_tell = f'set -- $?; echo "{_LEFT_WITH}$1" >&2; exit "$1"'
     more = {

@@ -1,9 +1,9 @@
-"""The far end of a mirror, which sends what is new in run directories here; and the frames, for both ends.
+"""The far end of a mirror: it sends the news of run directories on this machine. And the frames of both ends.
 
 A request is a line, `{"run": ID, "at": {"events.jsonl": 120}}`. The answer comes in frames: a JSON line, then
 the number of bytes that the line gives. A file that only grows is sent from the offset of the mirror. Any
 other file is sent whole when it has changed. The result comes last, only when no wrapper can write any more.
-The second part of this module is for the near end: watcher/mirror reads, checks and writes frames with it.
+The second part of this module is for the near end: with it, watcher/mirror reads, checks and stores frames.
 
 Joins.
 """
@@ -44,30 +44,16 @@ _IDLE_S = 0.25  # between two looks while none does
 _BEAT_S = 3.0
 _SWEEP_S = 1.0  # how often all files of a run are checked, not only its events
 _KEEP_S = 10.0  # how often a watcher is started here, if there is none
-_AT_ONCE = 64  # frames of one run in one round, so that one run does not hold up the others
+_AT_ONCE = 64  # the most frames of one run in one round, so that no run holds up the others
 
 
 def serve(home: str, lifeline: Lifeline, out: int) -> None:
-    """Follow runs for the mirror at the other end of our streams."""
-
-    def write(text: bytes) -> None:
-        view = memoryview(text)
-        while view:
-            view = view[os.write(out, view) :]
-
-    try:
-        follow(home, lifeline, write)
-    except BrokenPipeError:
-        return
-
-
-def follow(home: str, lifeline: Lifeline, write: Callable[[bytes], None]) -> None:
-    """Send what is new in the requested runs, until the reader has gone."""
+    """Send the news of the requested runs, until the reader has gone. Raises BrokenPipeError."""
     runs: dict[str, FollowedRun] = {}
     swept_at = beat_at = kept_at = 0.0
 
     def send(head: dict[str, Any], text: bytes) -> None:
-        write(jsonline.encode({**head, "size": len(text)}) + text)
+        writing.write_all(out, jsonline.encode({**head, "size": len(text)}) + text)
 
     while not lifeline.gone:
         now = time.monotonic()
@@ -137,7 +123,6 @@ class FollowedRun:
             send({"run": self.run_id, "waiting": waiting}, b"")
         may_end = presence != records.HERE and directory.read_result(self.run_dir) is not None
         result = directory.read_bytes(f"{self.run_dir}/{directory.RESULT}") if may_end else None
-        over = result is not None
         if directory.place_of(self.run_dir) is None:
             send({"run": self.run_id, "gone": True}, b"")
             return True
@@ -148,13 +133,20 @@ class FollowedRun:
         if self._wants_more:
             return False
         for name in WHOLE:
-            if over or name != directory.SESSION:  # the session grows as long as the child works
-                self._whole(name, send)
+            path = f"{self.run_dir}/{name}"
+            mark = mark_of(path)
+            if mark == self._marks.get(name) or (name == directory.SESSION and result is None):
+                continue  # unchanged, or the session of a child that still works: that grows
+            self._marks[name] = mark
+            text = directory.read_bytes(path) if mark is not None else None
+            if text is not None:
+                send({"run": self.run_id, "file": name, "whole": True}, text)
         if result is not None:
             send({"run": self.run_id, "file": directory.RESULT, "whole": True}, result)
-        return over
+        return result is not None
 
     def _append(self, name: str, send: Callable[[dict[str, Any], bytes], None], left: int) -> int:
+        """Send what a file has gained, in at most `left` frames; return how many of these are left."""
         path = f"{self.run_dir}/{name}"
         mark = mark_of(path)
         self._marks[name] = mark
@@ -174,16 +166,6 @@ class FollowedRun:
             at, left = at + len(text), left - 1
         self._at[name] = at
         return left
-
-    def _whole(self, name: str, send: Callable[[dict[str, Any], bytes], None]) -> None:
-        path = f"{self.run_dir}/{name}"
-        mark = mark_of(path)
-        if mark == self._marks.get(name):
-            return
-        self._marks[name] = mark
-        text = directory.read_bytes(path) if mark is not None else None
-        if text is not None:
-            send({"run": self.run_id, "file": name, "whole": True}, text)
 
 
 # --- frames ---------------------------------------------------------------------------------------------
@@ -209,7 +191,7 @@ class Frame:
 
 
 class FrameReader:
-    """Cuts the incoming bytes into frames. It refuses every frame that could do harm here."""
+    """Cuts the incoming bytes into frames, and refuses every frame that could do harm here."""
 
     def __init__(self) -> None:
         self._text = bytearray()
@@ -260,7 +242,7 @@ class NotInStep(ValueError):
 
 
 def append_piece(run_dir: str, frame: Frame) -> None:
-    """Add bytes to a file that only grows; a file that was begun anew over there is begun anew here."""
+    """Add bytes to a file that only grows. If it was begun anew over there, it is begun anew here."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     folder = directory.open_folder(run_dir)
     try:

@@ -119,28 +119,27 @@ def parse_hosts(text: str) -> dict[str, Host]:
         raise ValueError('it has no "hosts"')  # noqa: TRY004  (of the text)
     if document.get("v") != 1:
         raise ValueError('its "v" is not 1; a newer tmuxagents may have written it')
-    return {name: _host(name, entry) for name, entry in entries.items()}
-
-
-def _host(name: str, entry: Any) -> Host:
-    if not is_name(name) or not isinstance(entry, dict):
-        raise ValueError(f'"{safe.line(name)[:_LONGEST]}" is no host')
-    command, most = entry.get("command"), entry.get("maxRunning")
-    right = {key: entry.get(key) and _is_text(entry[key]) for key in ("home", "version")}
-    right |= {key: entry.get(key) is None or _is_text(entry[key]) for key in ("cwd", "agent")}
-    right["command"] = isinstance(command, list) and command and all(map(_is_text, command))
-    right["destination"] = isinstance(entry.get("destination"), str) and is_name(entry["destination"])
-    right["engine"] = entry.get("engine") in ENGINES
-    right["maxRunning"] = most is None or (type(most) is int and most >= 1)
-    wrong = [key for key, is_right in right.items() if not is_right]
-    if wrong:
-        raise ValueError(f'"{name}" has no usable "{wrong[0]}"')
-    found: dict[str, Any] = {field: entry.get(_MEMBERS.get(field, field)) for field in Host._fields}
-    return Host(**found | {"name": name, "command": tuple(entry["command"])})
+    hosts: dict[str, Host] = {}
+    for name, entry in entries.items():
+        if not is_name(name) or not isinstance(entry, dict):
+            raise ValueError(f'"{safe.line(name)[:_LONGEST]}" is no host')
+        command, most = entry.get("command"), entry.get("maxRunning")
+        right = {key: entry.get(key) and _is_text(entry[key]) for key in ("home", "version")}
+        right |= {key: entry.get(key) is None or _is_text(entry[key]) for key in ("cwd", "agent")}
+        right["command"] = isinstance(command, list) and command and all(map(_is_text, command))
+        right["destination"] = isinstance(entry.get("destination"), str) and is_name(entry["destination"])
+        right["engine"] = entry.get("engine") in ENGINES
+        right["maxRunning"] = most is None or (type(most) is int and most >= 1)
+        wrong = [key for key, is_right in right.items() if not is_right]
+        if wrong:
+            raise ValueError(f'"{name}" has no usable "{wrong[0]}"')
+        found: dict[str, Any] = {field: entry.get(_MEMBERS.get(field, field)) for field in Host._fields}
+        hosts[name] = Host(**found | {"name": name, "command": tuple(entry["command"])})
+    return hosts
 
 
 def _is_text(value: Any) -> bool:
-    """Say whether a value is a text that a command line can have."""
+    """Say whether a value is a text that can be a word of a command line."""
     if not isinstance(value, str) or "\0" in value:
         return False
     try:
@@ -151,7 +150,7 @@ def _is_text(value: Any) -> bool:
 
 
 def document(host: Host) -> dict[str, Any]:
-    """Return a host as the file has it."""
+    """Return the JSON form of a host, as in the file."""
     fields = {_MEMBERS.get(name, name): value for name, value in host._asdict().items() if name != "name"}
     return fields | {"command": list(host.command)}
 

@@ -1,4 +1,4 @@
-"""Install this very version of tmuxagents on a far machine: a private environment, whole or not at all.
+"""Install the running version of tmuxagents in a folder of its own on a far machine, whole or not at all.
 
 Joins.
 """
@@ -42,7 +42,7 @@ rmdir -- "$far" "${far%/*}" 2>/dev/null || :
 
 
 def install(host: Host, found: FarFacts, environment: Mapping[str, str]) -> None:
-    """Install it there. Raises Unusable or Unreachable, and then leaves nothing there."""
+    """Install tmuxagents there. If that fails, nothing is left there. Raises Unusable, Unreachable."""
     folder = found.program.rpartition("/")[0]
     base, _, version = folder.rpartition("/")
     launcher = (
@@ -70,9 +70,9 @@ def install(host: Host, found: FarFacts, environment: Mapping[str, str]) -> None
 
 
 def read_agents(host: Host, environment: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return what tmuxagents over there reports about the agents: versions and, if it can, logins.
+    """Return the agents that tmuxagents over there reports, with their versions and, if known, logins.
 
-    It runs with a temporary state directory, so that the real one stays as it was.
+    This call uses a temporary state directory, so that the real one stays as it was.
     """
     program = host.command[-1]
     values = {"asked": f"{program.rpartition('/')[0]}/.asked", "program": program}
@@ -99,31 +99,30 @@ def parse_agents(text: bytes) -> list[dict[str, Any]] | None:
 
 
 def uninstall(host: Host, environment: Mapping[str, str], *, force: bool) -> str:
-    """Remove a host's environment there; return its folder. Active runs there prevent it, unless forced."""
+    """Remove tmuxagents from a host; return the removed folder. Unless forced, active runs there prevent it.
+
+    The runs of other machines count, too.
+    """
     ours = _OURS.fullmatch(host.command[-1])
     if ours is None:
         message = f"{host.command[-1]} on {host.name} was not installed by hosts add, so it stays."
         raise NotPossible(message, kind="not-ours", hint="leave --uninstall out")
-    if not force and (active := _active(host, environment)):
-        message = f"Runs on {host.name} have not ended: {active}."
-        raise NotPossible(message, kind="still-active", hint="wait for them, or add --force")
+    if not force:
+        words = ["poll", "-A", "--others", "--json"]
+        try:
+            answer = ssh.run(host, words, timeout=_ASKING_S, environment=environment)
+            counts = json.loads(answer.out)["counts"]
+            active = int(counts["queued"]) + int(counts["running"])
+        except Unreachable:
+            raise
+        except (Unusable, ValueError, KeyError, TypeError):
+            active = 0  # tmuxagents there is damaged or gone: no run can rely on it
+        if active:
+            message = f"Runs on {host.name} have not ended: {active}."
+            raise NotPossible(message, kind="still-active", hint="wait for them, or add --force")
     folder = ours[1]
     answer = ssh.run_script(host, _REMOVING, {"folder": folder}, timeout=_ASKING_S, environment=environment)
     if answer.code != 0:
         said = safe.cut(safe.line(answer.err.strip()), _SHOWN)
         raise Unusable(f"{folder} on {host.name} is not removed: {said}", kind="far-install")
     return folder
-
-
-def _active(host: Host, environment: Mapping[str, str]) -> int:
-    """Return how many runs over there have not ended, including those of other machines."""
-    try:
-        answer = ssh.run(
-            host, ["poll", "-A", "--others", "--json"], timeout=_ASKING_S, environment=environment
-        )
-        counts = json.loads(answer.out)["counts"]
-        return int(counts["queued"]) + int(counts["running"])
-    except Unreachable:
-        raise
-    except (Unusable, ValueError, KeyError, TypeError):
-        return 0  # tmuxagents there is damaged or gone: no run can rely on it

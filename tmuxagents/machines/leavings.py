@@ -1,14 +1,15 @@
-"""On the far machine: what a child left in its checkout, as commits of the project's repository. Joins.
+"""On the far machine: keep the work that a child left in its checkout, as commits of the project. Joins.
 
-These are the child's own commits, and one more on top of its HEAD for all that it neither committed nor
-ignored. That commit is made in the private repository, with another index, which only reads the child's
-objects. So the checkout does not change, and nothing that the child configured there is used.
+The child's own commits are kept as they are. One more commit on top of HEAD holds all files that the child
+neither committed nor ignored. It is made in the private repository with a separate index, which only reads
+the child's objects. So the checkout does not change, and the child's configuration has no effect.
 
 `answer_about_code` carries out the requests of the machine that sent the code.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import tempfile
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from tmuxagents.system.git import Git
 
 
-LARGEST = 100 * 1024 * 1024  # bytes of a file that such a commit takes
-MOST = 1024 * 1024 * 1024  # bytes of all files that it takes
+LARGEST = 100 * 1024 * 1024  # bytes of one file in such a commit
+MOST = 1024 * 1024 * 1024  # bytes of all files in it
 _BRANCHES = 100
 _REFUSALS = 1000
 _GIT = b".git"
@@ -43,7 +44,7 @@ _BY = {
 
 
 def gather(project: Project, checkout: str, run_id: str) -> Left:
-    """Make refs of what a run left; they stay the same if nothing has changed since. Raises GitRefused."""
+    """Make refs of the commits that a run left. A repeated call makes the same refs. Raises GitRefused."""
     work = _Work.of(project, checkout, run_id)
     if work is None:
         return Left({}, [], is_gone=True)
@@ -56,7 +57,7 @@ def gather(project: Project, checkout: str, run_id: str) -> Left:
 
 
 def missing(project: Project, checkout: str) -> list[str]:
-    """Return what is in a checkout and has not come back. Raises GitRefused."""
+    """Return the refs and paths of a checkout that have not come back. Raises GitRefused."""
     work = _Work.of(project, checkout, checkout)
     if work is None:
         return []
@@ -111,7 +112,7 @@ class _Work:
         return sorted(os.fsdecode(path) for path in self._kept)
 
     def _read_own(self, own: Git) -> None:
-        """Read HEAD, branches and stash of the child's repository; nothing of it is run."""
+        """Read HEAD, branches and stash of the child's repository. This runs none of its hooks."""
         head = own.line("rev-parse", "--verify", "--quiet", "HEAD")
         answer = own.ask("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/stash")
         lines = [os.fsdecode(line).split(" ", 1) for line in answer.out.splitlines()]
@@ -172,37 +173,28 @@ class _Work:
         return made.decode().strip()
 
     def _changes(self, view: Git) -> tuple[list[bytes], list[bytes]]:
-        """Return the paths that are gone, each with a NUL, and those that are new or may have changed."""
-        entries = view.read("ls-files", "-z", "--stage").split(b"\0")
-        submodules = [entry.partition(b"\t")[2] for entry in entries if entry.startswith(_SUBMODULE)]
-        self._kept |= {path + b"/" for path in submodules if self._has_files(path)}
+        """Return the paths that are gone, each with a NUL, and the paths that are new or may have changed."""
+        for entry in view.read("ls-files", "-z", "--stage").split(b"\0"):
+            path = entry.partition(b"\t")[2]
+            with contextlib.suppress(OSError):
+                if entry.startswith(_SUBMODULE) and os.listdir(self._root + path):
+                    self._kept.add(path + b"/")
         words = ("diff-files", "-z", "--name-status", "--no-renames", "--ignore-submodules=all")
         parts = view.read(*words, limit_s=LONG_S).split(b"\0")
         pairs = list(zip(parts[::2], parts[1::2], strict=False))
-        new = self._untracked(view)
-        self._kept |= {path for path in new if path.endswith(b"/")}  # repositories inside the checkout
+        gone = [path + b"\0" for status, path in pairs if status == b"D"]
         found = [path for status, path in pairs if status != b"D"]
-        found += [path for path in new if path and not path.endswith(b"/")]
-        return [path + b"\0" for status, path in pairs if status == b"D"], found
-
-    def _untracked(self, view: Git) -> list[bytes]:
-        """Return the paths that are new and not ignored, by the project's rules and the child's own."""
+        # The new paths that neither the project's rules nor the child's own rules ignore.
         exclude = f"{self._own}/info/exclude"
         own = [f"--exclude-from={exclude}"] if os.path.isfile(exclude) else []
-        words = ("ls-files", "-z", "--others", "--exclude-standard", *own)
-        answer = view.ask(*words, limit_s=LONG_S)
+        answer = view.ask("ls-files", "-z", "--others", "--exclude-standard", *own, limit_s=LONG_S)
         if answer.code != 0:
             raise GitRefused(f"git ls-files failed: {answer.reason}.", kind="git-failed")
-        self._kept |= {
-            os.fsencode(path) for path in re.findall("could not open directory '(.*)'", answer.err)
-        }
-        return answer.out.split(b"\0")
-
-    def _has_files(self, path: bytes) -> bool:
-        try:
-            return bool(os.listdir(self._root + path))
-        except OSError:
-            return False
+        unreadable = re.findall("could not open directory '(.*)'", answer.err)
+        self._kept |= {os.fsencode(path) for path in unreadable}
+        new = answer.out.split(b"\0")
+        self._kept |= {path for path in new if path.endswith(b"/")}  # repositories inside the checkout
+        return gone, [*found, *(path for path in new if path and not path.endswith(b"/"))]
 
     def _fitting(self, paths: list[bytes]) -> list[bytes]:
         """Return the paths of files that are not too large, the smallest first; note the others as kept."""

@@ -1,6 +1,6 @@
-"""Whether a host answers, as its mirror has recorded it; and the start of a mirror where there is none.
+"""The record of a host, in which its mirror notes whether the host answers; and the start of that mirror.
 
-Every `poll` of a far run reads that record.
+Every `poll` of a far run reads the record.
 
 Touches: the state directory, processes.
 """
@@ -35,13 +35,13 @@ def folder(home: str) -> str:
 
 
 def unreachable_since(home: str, host: str) -> float | None:
-    """Return since when a host has not answered; None if it answers, or nothing is known."""
+    """Return the time since which a host has not answered; None if it answers, or nothing is known."""
     since = read(home, host).get("unreachableSince")
     return float(since) if isinstance(since, (int, float)) else None
 
 
 def unreachable(home: str) -> dict[str, float]:
-    """Return the hosts that do not answer, and since when."""
+    """Return the hosts that do not answer, each with the time since which it has not."""
     try:
         names = os.listdir(folder(home))
     except OSError:
@@ -62,7 +62,7 @@ def read(home: str, host: str) -> Mapping[str, Any]:
 
 
 def heard(home: str, host: str) -> tuple[float | None, float | None]:
-    """Return when a host answered last, and since when it does not."""
+    """Return the time of a host's last answer, and the time since which it has not answered."""
     last = read(home, host).get("lastHeard")
     return float(last) if isinstance(last, (int, float)) else None, unreachable_since(home, host)
 

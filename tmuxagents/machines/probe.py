@@ -27,14 +27,14 @@ _LIMIT_S = 60.0
 _PYTHON = (3, 11)
 _NEEDED_KB = 60 * 1024  # for an installation and the first runs
 _CLOCK_S = 10.0  # more is worth a warning
-_MOST_CLOCK_S = 600.0  # logins and TLS fail, and no age or order of runs is right any more
+_MOST_CLOCK_S = 600.0  # with more, logins and TLS fail, and the ages and the order of runs are wrong
 _OTHERS_WRITE = (5, 8)  # in the letters of a mode, as drwxr-xr-x
 
 
 class FarFacts(NamedTuple):
-    """The answers of a far machine: word -> its values, in order.
+    """The answers of a far machine: for each word its values, in order.
 
-    `ahead`: how far its clock is ahead, in seconds. `programs`: those of the agents that were looked for.
+    `ahead`: by how many seconds its clock is ahead. `programs`: those of the agents that were looked for.
     """
 
     said: Mapping[str, list[str]]
@@ -47,7 +47,7 @@ class FarFacts(NamedTuple):
 
     @property
     def python(self) -> tuple[str, str]:
-        """Return version and path of the Python to use; of the first one found if none is new enough."""
+        """Return version and path of the first Python that is new enough, or else of the first Python."""
         known = [answer.split(" ", 1) for answer in self.said.get("python", ()) if " " in answer]
         new = [one for one in known if _figures(one[0]) >= _PYTHON]
         version, path = (new or known or [["", ""]])[0]
@@ -65,13 +65,13 @@ class FarFacts(NamedTuple):
 
     @property
     def command(self) -> tuple[str, ...]:
-        """Return the words that start it; if both machines share the home, with its own state directory."""
+        """Return the words that start it. If both machines share a home, they set its own state directory."""
         own = ("env", f"TMUXAGENTS_HOME={self.first('state')}") if self.first("shared") else ()
         return (*own, self.program)
 
     @property
     def is_installed(self) -> bool:
-        """Say whether this version is there, and works."""
+        """Say whether this version is there and works."""
         return self.first("installed").startswith("tmuxagents")
 
 
@@ -86,36 +86,31 @@ def probe(host: Host, programs: Mapping[str, str], environment: Mapping[str, str
     values = {"token": token, "version": build.version(), "agents": agents, "cwd": host.cwd or ""}
     script = ssh.assigned(values | {"below": state.removeprefix(above)}) + shipped.far_script("probe")
     began = time.time()
-    with _left_at(f"{above}/.tmuxagents-{token}"):
+    # During the probe a file lies here. A machine that sees it shares our files.
+    shared = f"{above}/.tmuxagents-{token}"
+    with contextlib.suppress(OSError):
+        os.close(os.open(shared, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    try:
         answer = ssh.run_line(host, "sh -s", input=script.encode(), timeout=_LIMIT_S, environment=environment)
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(shared)
     lines = answer.out.decode("utf-8", "replace").split("\n")
     if lines.count(token) != 2:  # noqa: PLR2004  (before and after)
         said = safe.cut(safe.line((answer.err or answer.out.decode("utf-8", "replace")).strip()), 200)
         message = f"{host.name} does not answer as a machine with a shell does: {said or 'it says nothing'}."
         raise Unusable(message, kind="far-shell", hint=f"try: ssh {host.destination} sh -c true")
     first = lines.index(token)
-    said_: dict[str, list[str]] = {}
+    facts: dict[str, list[str]] = {}
     for line in lines[first + 1 : lines.index(token, first + 1)]:
         word, _, value = line.partition("\t")
         if value:
-            said_.setdefault(word, []).append(value)
-    return FarFacts(said_, _ahead(said_.get("clock", [""])[0], began, time.time()), programs)
-
-
-@contextlib.contextmanager
-def _left_at(path: str) -> Iterator[None]:
-    """Leave a file here during the probe: a machine that sees it shares our files."""
-    with contextlib.suppress(OSError):
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    try:
-        yield
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(path)
+            facts.setdefault(word, []).append(value)
+    return FarFacts(facts, _ahead(facts.get("clock", [""])[0], began, time.time()), programs)
 
 
 def _ahead(clock: str, began: float, ended: float) -> float:
-    """Return the least difference that a far clock must have: it gives whole seconds, read in between."""
+    """Return by how much a far clock is ahead, at the least: it was read in between, in whole seconds."""
     if not clock.isdigit():
         return 0.0
     least, most = int(clock) - ended, int(clock) + 1 - began

@@ -1,4 +1,4 @@
-"""The git refs, records and messages for code that goes to another machine, and for what comes back. Pure."""
+"""The git refs, records and messages for code that goes to another machine, and for its return. Pure."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-LEFT = "refs/tmuxagents"  # what a run left, there and here: RUN, and RUN.branches/NAME for other branches
-BASE, SENT = "refs/base", "refs/sent"  # only there: what a run began with; what was just sent for it
+LEFT = "refs/tmuxagents"  # the commits that a run left, there and here: RUN, and RUN.branches/NAME
+BASE, SENT = "refs/base", "refs/sent"  # only there: a run's first commit; a commit that was just sent
 BACK = "refs/back"  # only there: RUN/COMMIT, for each commit that has come back
 FORMATS = {"sha1": 40, "sha256": 64}
 _KEY = re.compile(r"[a-z0-9][a-z0-9-]{0,40}-[0-9a-f]{16}")
@@ -35,12 +35,12 @@ class Code(NamedTuple):
     checkout: str = ""  # the run that the checkout was made for; resumed runs work in it, too
 
     def document(self) -> dict[str, Any]:
-        """Return the record of it; `parse` reads that."""
+        """Return the JSON form, which `parse` reads back."""
         return {name: value for name, value in self._asdict().items() if value}
 
 
 class Left(NamedTuple):
-    """What a run left over there: commits by ref, and what git could not take."""
+    """The work that a run left over there: commits by ref, and the paths that git could not take."""
 
     refs: dict[str, str]
     kept: list[str]  # paths that are only in the checkout
@@ -118,7 +118,7 @@ def is_left_by(ref: str, run_id: str) -> bool:
 
 
 def parse_left(document: Mapping[str, Any], run_id: str) -> Left:
-    """Return what a run left, as the other machine reports it. Raises BadRequest for refs of other runs."""
+    """Return what the other machine reports of a run's work. Raises BadRequest for refs of other runs."""
     refs, kept = document.get("refs"), document.get("kept")
     if not isinstance(refs, dict) or not isinstance(kept, list):
         raise _odd("answer", "code")
@@ -132,7 +132,10 @@ def parse_left(document: Mapping[str, Any], run_id: str) -> Left:
 
 
 def updates(gone: Iterable[str], found: Mapping[str, str]) -> tuple[bytes, bytes]:
-    """Return the input of two `git update-ref`: first remove, as a branch may be a folder of branches now."""
+    """Return the input of two calls of `git update-ref`: first the removals, then the new commits.
+
+    Removals come first, since a branch may have become a folder of branches.
+    """
     removed = "".join(f"delete {ref}\n" for ref in gone)
     made = "".join(f"update {ref} {commit}\n" for ref, commit in found.items())
     return removed.encode("utf-8", "surrogateescape"), made.encode("utf-8", "surrogateescape")

@@ -1,4 +1,4 @@
-"""Refusals of another machine, or of ssh on the way to it, as our own errors. Pure."""
+"""Our own errors for the refusals of another machine, and of ssh on the way to it. Pure."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _SHOWN = 200
 _KINDS = {"unknown-run": NoSuchRun, "ambiguous-run": NoSuchRun, "bad-profile": BadConfig}
 _CODES = {one.exit_code: one for one in (BadRequest, Unusable, NotPossible)}
 _UNREACHABLE = "unreachable"
-# What ssh prints -> the kind, message and hint of the error. The first match decides, since some messages
-# contain others.
+# A pattern for the words of ssh, then the kind, message and hint of our error. The first match decides, since
+# some messages contain others.
 _MEANINGS = (
     (
         r"REMOTE HOST IDENTIFICATION HAS CHANGED|REVOKED HOST KEY",
@@ -79,7 +79,7 @@ class Unreachable(Unusable):
 
 
 def of_ssh(err: str, name: str, destination: str) -> Unusable:
-    """Return what ssh's stderr means for the host of this name."""
+    """Return the error that ssh's stderr means for the host of this name."""
     for pattern, kind, message, hint in _MEANINGS:
         if re.search(pattern, err, re.IGNORECASE):
             made = Unreachable if kind == _UNREACHABLE else Unusable

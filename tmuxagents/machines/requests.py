@@ -1,4 +1,4 @@
-"""Requests to a tmuxagents on another machine, and its answers: one JSON line each way. Joins."""
+"""Requests to the tmuxagents of another machine, answered in one JSON line. Joins."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def ask(  # noqa: PLR0913  (what goes there, and how long it may take)
 ) -> dict[str, Any]:
     """Let a host carry out a verb; return the document it prints, or raise the error it reports.
 
-    `text`: the stdin of the verb, for what others must not read: anyone can read the command line.
+    `text`: the stdin of the verb, for words that others must not read. Anyone can read the command line.
     """
     words = [*verb, "--json"]
     answer = ssh.run(host, words, input=text, timeout=limit_s, environment=environment, greeting=greeting)

@@ -1,6 +1,6 @@
-"""The OpenSSH client with the user's own configuration: no questions, and one connection for each host.
+"""The OpenSSH client with the user's own configuration. It asks no questions, and shares connections.
 
-The first call to a host opens the connection. The connection stays open for a while and carries later calls.
+The first call to a host opens a connection, which stays open for a while and carries later calls.
 
 Touches: ssh.
 """
@@ -61,7 +61,7 @@ class CutOff(KeyboardInterrupt):
 
 
 def control_path(host: Host, environment: Mapping[str, str]) -> str:
-    """Return the socket path of the connection to a host: short, and in a folder that is ours alone."""
+    """Return the short socket path of the connection to a host, in a folder that is ours alone."""
     base = environment.get("XDG_RUNTIME_DIR") or "/tmp"  # noqa: S108  (as tmux does)
     folder = f"{base}/tmuxagents-{os.getuid()}"
     try:
@@ -123,7 +123,7 @@ def run(  # noqa: PLR0913  (what goes there, and how long it may take)
 ) -> FarAnswer:
     """Run tmuxagents over there and return its answer. Raises Unreachable or Unusable.
 
-    `greeting`: it prints this before it gets the input.
+    `greeting`: the far side prints this before it gets the input.
     """
     answer = run_line(
         host,
@@ -232,7 +232,7 @@ class _Talk:
         self._said = {self._out: bytearray(), self._err: bytearray()}
         self._left = memoryview(text)
         self._greeting = greeting
-        self.asked = False  # whether it may have got some of the input
+        self.asked = False  # whether the far command may have got some of the input
 
     def carry_out(self, deadline: float) -> tuple[bytes, bytes]:
         """Write the input and read both outputs until they end."""

@@ -1,7 +1,7 @@
-"""The presets, profiles and skills that can be named in a folder, and which of them a name means. Pure.
+"""List the presets, profiles and skills that can be named in a folder, and choose one by its name. Pure.
 
-Of files with one name, a project's wins over the user's, then a preset over a profile. Nothing is hidden
-silently. A profile names skills in `suggestedSkills` (the child learns their paths) and in `loadSkills`
+Of files with one name, a project's wins over the user's, then a preset over a profile; a warning names the
+hidden file. A profile names skills in `suggestedSkills` (the child learns their paths) and in `loadSkills`
 (their text goes into the child's system prompt). agents/pi/command refuses skills outside the allowed
 directories.
 """
@@ -19,7 +19,7 @@ from tmuxagents.text import paths, yaml
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
     from tmuxagents.presets.preset import PresetFile
@@ -51,14 +51,21 @@ class Catalogue:
                 self.presets.append(read)
             elif read is not None:
                 self.bad.append(read)
-        # Of files with the same rank the last one counts: of a folder the last file, of folders the last one.
+        # Of files with the same rank the last one counts: the last file of a folder, or of the last folder.
         self.presets.reverse()
         self.presets.sort(key=lambda preset: (preset.name, preset.rank))
         # Many agent files of a brand cannot be used as presets. Only the list of presets warns of these.
         self.warnings = [bad.warning() for bad in self.bad if bad.of is None]
         self.unread = [bad.warning() for bad in self.bad if bad.of is not None]
         for name in self.names():
-            self.warnings += _hide([preset for preset in self.presets if preset.name == name])
+            same = [preset for preset in self.presets if preset.name == name]
+            for place, one in enumerate(same):
+                behind = same[place + 1 :]
+                one.hidden_by = same[0].path if place else None
+                one.hidden = next((other for other in behind if other.source == GLOBAL), None)
+                if behind and behind[0].rank == one.rank:
+                    both = f"{behind[0].path} and {one.path}"
+                    self.warnings.append(f'two files have the name "{name}": {both}; the last one counts')
 
     def names(self) -> list[str]:
         """Return all names, in order."""
@@ -98,18 +105,6 @@ def scoped(wanted: str) -> tuple[str | None, str]:
     """Split `global:NAME` or `project:NAME` into source and name. Other texts are names without a source."""
     source, colon, name = wanted.partition(":")
     return (source, name) if colon and source in (GLOBAL, PROJECT) else (None, wanted)
-
-
-def _hide(same: Sequence[Preset]) -> Iterator[str]:
-    """Record which preset of one name hides the others. Yield a warning for two with the same rank."""
-    for one in same[1:]:
-        one.hidden_by = same[0].path
-    for place, one in enumerate(same):
-        behind = same[place + 1 :]
-        one.hidden = next((other for other in behind if other.source == GLOBAL), None)
-        if behind and behind[0].rank == one.rank:
-            both = f"{behind[0].path} and {one.path}"
-            yield f'two files have the name "{one.name}": {both}; the last one counts'
 
 
 def hiding(preset: Preset) -> str | None:
@@ -170,26 +165,19 @@ def index_skills(files: Iterable[SkillFile]) -> dict[str, Skill]:
     """Return the skills by name, in the order in which they were found."""
     known: dict[str, Skill] = {}
     for file in files:
-        skill = _skill(file)
-        if skill is not None and (skill.name not in known or known[skill.name].body is None):
-            known[skill.name] = skill  # an unreadable skill hides no readable one
+        try:
+            fields = yaml.parse(file.text or "").fields
+        except yaml.Malformed:
+            fields = {}  # a skill with an odd header still has the name of its folder
+        said = (fields.get("name"), fields.get("description"))
+        name, about = (text.strip() if isinstance(text, str) else "" for text in said)
+        if not file.is_declared and not (name and about):
+            continue  # a loose file in a skills folder is a skill only if its header has both
+        name = name or file.folder
+        body = None if file.text is None else yaml.split(file.text)[1].strip()
+        if name not in known or known[name].body is None:  # an unreadable skill hides no readable one
+            known[name] = Skill(name, file.path, body)
     return known
-
-
-def _skill(file: SkillFile) -> Skill | None:
-    """Return the skill of a file. A loose file in a skills folder is a skill if its header says so."""
-    if file.text is None:
-        return Skill(file.folder, file.path, None) if file.is_declared else None
-    try:
-        fields = yaml.parse(file.text).fields
-    except yaml.Malformed:
-        fields = {}  # a skill with an odd header still has the name of its folder
-    name, about = fields.get("name"), fields.get("description")
-    if not isinstance(name, str) or not name.strip():
-        name = file.folder if file.is_declared else ""
-    if not file.is_declared and not (isinstance(about, str) and about.strip()):
-        return None
-    return Skill(name.strip(), file.path, yaml.split(file.text)[1].strip()) if name.strip() else None
 
 
 def skills_are_wanted(fields: Mapping[str, Any]) -> bool:

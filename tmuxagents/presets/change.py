@@ -88,7 +88,7 @@ class PresetShelf:
         return PresetFile(kind=kind, source=source, path=f"{folder}/{name}.md", text="")
 
     def check(self, wanted: Sequence[str]) -> list[Checked]:
-        """Check the named files, or all; raise BadRequest for a name that no file has."""
+        """Check the wanted files, or all if none are named. Raises BadRequest for a name that no file has."""
         found: list[Checked] = []
         for one in wanted:
             if named := self.named(one):
@@ -157,7 +157,7 @@ def create(draft: PresetFile) -> Preset:
 
 
 def text_of(one: Preset | BadPreset | PresetFile) -> PresetFile:
-    """Read a file again before a change. Raises BadRequest for a brand's file or an unreadable one."""
+    """Read a file again before a change. Raises BadRequest for a brand's file, or one that cannot be read."""
     _refuse_foreign(one)
     try:
         return disk.read_file(one.path, one.kind, one.source)
@@ -168,13 +168,12 @@ def text_of(one: Preset | BadPreset | PresetFile) -> PresetFile:
 def change(draft: PresetFile, fields: Mapping[str, Any]) -> tuple[Preset, list[str]]:
     """Change fields of a file (None removes one). Return the new preset, and the remarks on dropped keys."""
     # It is read as the user's own: this keeps the keys that a project's file may not set.
-    whole = PresetFile(kind=draft.kind, source=GLOBAL, path=draft.path, text=draft.text)
+    whole = draft._replace(source=GLOBAL)
     before = editing.settled(whole)
     given = {**before.fields, **editing.as_written(whole), **fields}
     now = {key: value for key, value in given.items() if value is not None}
     lost = [note.words() for note in before.notes]
-    draft.text = editing.compose(before.name, now, draft.kind)
-    return rewrite(draft), lost
+    return rewrite(draft._replace(text=editing.compose(before.name, now, draft.kind))), lost
 
 
 def rewrite(draft: PresetFile) -> Preset:

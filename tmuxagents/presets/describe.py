@@ -1,4 +1,4 @@
-"""Presets and profiles for people: as a line, all fields, a table, a document; and the answers of `/profile`.
+"""Show presets and profiles: as a line, with all fields, in a table or document; and answer `/profile`.
 
 No key is shown whole. `wider` lists the tools that a project's preset allows beyond the user's preset of the
 same name.
@@ -117,17 +117,15 @@ def table(presets: Sequence[Preset], columns: int) -> list[str]:
     """Return the table of all presets, with hidden ones marked. It is empty if there are no presets."""
     if not presets:
         return []
-    rows = [HEADER, *(_row(preset) for preset in presets)]
+    rows: list[tuple[str, ...]] = [HEADER]
+    for preset in presets:
+        source = f"{preset.source}, {preset.of.agent}" if preset.of else preset.source
+        source += " (hidden)" if preset.hidden_by else ""
+        about = preset.fields.get(DESCRIPTION) or ""
+        said = (preset.name, preset.kind, source, preset.model or "", words(preset), about)
+        cells = [safe.line(cell) or "-" for cell in said]
+        rows.append((*(width.fit(cell, _WIDEST_CELL) for cell in cells[:-1]), cells[-1]))
     return [width.fit(line, columns).rstrip() for line in width.table(rows, columns)]
-
-
-def _row(preset: Preset) -> tuple[str, ...]:
-    source = f"{preset.source}, {preset.of.agent}" if preset.of else preset.source
-    source += " (hidden)" if preset.hidden_by else ""
-    about = preset.fields.get(DESCRIPTION) or ""
-    said = (preset.name, preset.kind, source, preset.model or "", words(preset), about)
-    cells = [safe.line(cell) or "-" for cell in said]
-    return (*(width.fit(cell, _WIDEST_CELL) for cell in cells[:-1]), cells[-1])
 
 
 def provenance(preset: Preset) -> list[str]:
@@ -261,7 +259,7 @@ _DELETE_TITLE = "Delete profile?"
 
 
 class ProfileAnswer(NamedTuple):
-    """A note to show at once; or an act, with a question before it and a note after it."""
+    """A note to show at once; or an act, perhaps with a question before it and a note after it."""
 
     note: tuple[str, str] | None = None
     act: str | None = None
@@ -287,7 +285,14 @@ def profile_answer(line: str, profiles: Profiles) -> ProfileAnswer:
         done = (INFO, f'Profile "{name}" deleted.')
         after = done if name in profiles else (ERROR, f'Profile "{name}" not found.')
         return ProfileAnswer(None, DELETE, name, (_DELETE_TITLE, f'Delete subagent profile "{name}"?'), after)
-    return _change(verb, name, profiles)
+    fault = None
+    if verb == EDIT and name not in profiles:
+        fault = (ERROR, f'Profile "{name}" not found. Use /profile create {name} to create it.')
+    elif verb == CREATE and not preset_rules.is_new_name(name):
+        fault = (WARNING, _USAGES[CREATE])
+    elif verb == CREATE and name in profiles:
+        fault = (WARNING, f'Profile "{name}" already exists. Use /profile edit {name} to modify it.')
+    return ProfileAnswer(fault) if fault else ProfileAnswer(act=verb, name=name)
 
 
 def profile_completions(prefix: str, names: Iterable[str]) -> list[str] | None:
@@ -313,15 +318,3 @@ def _show(name: str, profiles: Profiles) -> ProfileAnswer:
         available = ", ".join(profiles) or "(none)"
         return ProfileAnswer((ERROR, f'Profile "{name}" not found. Available: {available}'))
     return ProfileAnswer((INFO, detail(name, profiles[name])))
-
-
-def _change(verb: str, name: str, profiles: Profiles) -> ProfileAnswer:
-    if verb == EDIT and name not in profiles:
-        message = f'Profile "{name}" not found. Use /profile create {name} to create it.'
-        return ProfileAnswer((ERROR, message))
-    if verb == CREATE and not preset_rules.is_new_name(name):
-        return ProfileAnswer((WARNING, _USAGES[CREATE]))
-    if verb == CREATE and name in profiles:
-        message = f'Profile "{name}" already exists. Use /profile edit {name} to modify it.'
-        return ProfileAnswer((WARNING, message))
-    return ProfileAnswer(act=verb, name=name)

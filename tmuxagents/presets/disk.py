@@ -1,7 +1,7 @@
-"""Preset and profile files: find them, read those that no other user could have written, write them.
+"""Find, read and write preset and profile files. A file that another user could have written is not read.
 
-Every read is bounded and cannot block. An untrusted file is left out, with a one-line reason. presets/preset
-parses the texts, and presets/catalogue chooses the file that counts.
+Every read is bounded and cannot block. A file that is left out gets a one-line reason. presets/preset parses
+the texts, and presets/catalogue chooses the file that counts.
 
 Touches: preset files.
 """
@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from tmuxagents.cpython import sha256
 from tmuxagents.presets.preset import PresetFile
+from tmuxagents.runs import writing
 from tmuxagents.system import places, project
 
 TYPE_CHECKING = False
@@ -42,7 +43,7 @@ class RefusedFile(Exception):
 
 
 class Found:
-    """The files of all folders, and those left out. In each kind, the user's come before a project's."""
+    """The files of all folders, and those left out. Of each kind, the user's come before the project's."""
 
     __slots__ = ("files", "refused")
 
@@ -153,7 +154,7 @@ def names(place: str, suffix: str | tuple[str, ...]) -> list[str]:
 
 
 def _read_folder(found: Found, like: PresetFile) -> None:
-    """Read all files of a folder. `like`: has their kind, source and brand. A missing folder has none."""
+    """Read all files of a folder, if it is there. `like`: its path, and the kind and origin of its files."""
     place = like.path
     try:
         found_names = names(place, like.of.suffix if like.of else _SUFFIX)
@@ -187,8 +188,7 @@ def opened_folder(real: str) -> Iterator[int]:
 
 
 def _file(like: PresetFile, path: str, raw: bytes) -> PresetFile:
-    about: dict[str, Any] = {"kind": like.kind, "source": like.source, "of": like.of, "place": like.place}
-    return PresetFile(**about, path=path, text=raw.decode("utf-8"), hash=sha256(raw)[:_HASH_LENGTH])
+    return like._replace(path=path, text=raw.decode("utf-8"), hash=sha256(raw)[:_HASH_LENGTH])
 
 
 # --- files ------------------------------------------------------------------------------------------------
@@ -217,7 +217,7 @@ def _read(folder: int, real: str, name: str) -> bytes:
 
 
 def _check_ours(facts: os.stat_result) -> None:
-    """Raise RefusedFile if a user other than us and root could have written it."""
+    """Raise RefusedFile if a user other than us and root could have written a file or folder."""
     if facts.st_uid not in (os.getuid(), 0):
         raise RefusedFile("", "it belongs to another user")
     # Many systems give each user but root a group alone, and let that group write (umask 002).
@@ -282,9 +282,7 @@ def _make_folders(folder: str, mode: int) -> None:
 
 def _write(handle: int, text: str) -> None:
     try:
-        raw = memoryview(text.encode("utf-8"))
-        while raw:
-            raw = raw[os.write(handle, raw) :]
+        writing.write_all(handle, text.encode("utf-8"))
         os.fsync(handle)
     finally:
         os.close(handle)

@@ -1,4 +1,4 @@
-"""The ways to make or change a preset by hand: questions, templates, `KEY=VALUE`; and the text that results.
+"""Make or change a preset by hand, through questions, a template or `KEY=VALUE`; and format its text.
 
 A text that is written here reads back word for word.
 
@@ -145,23 +145,22 @@ def assigned(assignments: Iterable[str], kind: str) -> dict[str, Any]:
             raise BadRequest(
                 f'"{assignment[:60]}" sets nothing.', kind="bad-argument", field="set", hint=hint
             )
-        fields[key] = _read(key, value, kind) if value.strip() else None
+        if not value.strip():
+            fields[key] = None
+            continue
+        # A value means what it would mean in a file, except that a text needs no quotes here.
+        is_plain = key in _PLAIN or (key in preset_fields.PROFILE_LISTS and value.startswith("["))
+        try:
+            header = yaml.parse(f"---\n{key}: {value if is_plain else scalar(value)}\n---\n")
+        except yaml.Malformed as error:
+            raise BadRequest(f"{key}: {error.reason}", kind="bad-argument", field=key) from error
+        reader = preset_fields.FieldReader(header)
+        read = preset_fields.READERS[kind](reader).get(key)
+        wrong = [flaw.message for flaw in (*reader.flaws, *reader.notes) if flaw.field == key]
+        if wrong:
+            raise BadRequest(f"{key}: {wrong[0]}", kind="bad-argument", field=key)
+        fields[key] = header.fields[key] if key in _KEPT else read
     return fields
-
-
-def _read(key: str, value: str, kind: str) -> Any:
-    """Return what a value would mean in a file, except that a text needs no quotes here."""
-    is_plain = key in _PLAIN or (key in preset_fields.PROFILE_LISTS and value.startswith("["))
-    try:
-        header = yaml.parse(f"---\n{key}: {value if is_plain else scalar(value)}\n---\n")
-    except yaml.Malformed as error:
-        raise BadRequest(f"{key}: {error.reason}", kind="bad-argument", field=key) from error
-    reader = preset_fields.FieldReader(header)
-    read = preset_fields.READERS[kind](reader).get(key)
-    wrong = [flaw.message for flaw in (*reader.flaws, *reader.notes) if flaw.field == key]
-    if wrong:
-        raise BadRequest(f"{key}: {wrong[0]}", kind="bad-argument", field=key)
-    return header.fields[key] if key in _KEPT else read
 
 
 _KEYS = {
@@ -181,20 +180,19 @@ _UNPRINTABLE = re.compile(
 def text(name: str, fields: Mapping[str, Any], kind: str = PROFILE) -> str:
     """Return the text of a file. The caller refuses texts that no file can hold."""
     lines = [f"{NAME}: {scalar(name)}"]
-    lines += [f"{key}: {_value(fields[key])}" for key in _KEYS[kind] if fields.get(key) is not None]
+    for key in _KEYS[kind]:
+        value = fields.get(key)
+        if value is None:
+            continue
+        if isinstance(value, list):
+            is_plain = value and all(word and word == word.strip() and "," not in word for word in value)
+            shown = scalar(",".join(value)) if is_plain else f"[{', '.join(map(_quoted, value))}]"
+        else:
+            shown = scalar(value) if isinstance(value, str) else json.dumps(value)
+        lines.append(f"{key}: {shown}")
     header = "\n".join(("---", *lines, "---", ""))
     body = fields.get(BODY)
     return f"{header}\n{body}\n" if body else header
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, list):
-        if value and all(word and word == word.strip() and "," not in word for word in value):
-            return scalar(",".join(value))
-        return f"[{', '.join(_quoted(word) for word in value)}]"
-    return scalar(value) if isinstance(value, str) else json.dumps(value)
 
 
 def scalar(value: str) -> str:
@@ -251,31 +249,25 @@ def ask_for_preset(kind: str, name: str, source: str, asker: Asker) -> Answers |
     """
     answers = Answers(asker.choice("Scope", (GLOBAL, PROJECT), source), {})
     for key, question in _QUESTIONS[kind]:
-        given = _ask(asker, key, question) if key else _ask_way(asker, question)
+        given: dict[str, Any] = {}
+        if not key:
+            ways = _WAYS[question]
+            chosen = ways.get(asker.choice(question, ("", *ways), ""), {})
+            for field, how in chosen.items():
+                given[field] = how if how is True else _ask_for_list(asker, str(how))
+        elif key == _TOOLS:
+            given[key] = _ask_for_list(asker, question)
+        elif key == _THINKING:
+            given[key] = asker.choice(question, ("", *preset_fields.THINKING_LEVELS), "")
+        elif key in (BODY, _APPENDED):
+            given[key] = asker.prompt(question)
+        else:
+            given[key] = asker.text(question)
+            while not given[key] and key == DESCRIPTION:  # besides its name, a preset must have this field
+                given[key] = asker.text(question)
         answers.fields.update({field: value for field, value in given.items() if value})
     shown = safe.text(describe.detail(name, answers.fields, kind))
     return answers if asker.agrees("Save?", shown) else None
-
-
-def _ask(asker: Asker, key: str, question: str) -> dict[str, Any]:
-    """Ask for one field."""
-    if key == _TOOLS:
-        return {key: _ask_for_list(asker, question)}
-    if key == _THINKING:
-        return {key: asker.choice(question, ("", *preset_fields.THINKING_LEVELS), "")}
-    if key in (BODY, _APPENDED):
-        return {key: asker.prompt(question)}
-    answer = asker.text(question)
-    while not answer and key == DESCRIPTION:  # the one field besides the name that a preset must have
-        answer = asker.text(question)
-    return {key: answer}
-
-
-def _ask_way(asker: Asker, question: str) -> dict[str, Any]:
-    """Ask a question without a key, then ask for the lists that its answer needs."""
-    ways = _WAYS[question]
-    chosen = ways.get(asker.choice(question, ("", *ways), ""), {})
-    return {key: how if how is True else _ask_for_list(asker, str(how)) for key, how in chosen.items()}
 
 
 def _ask_for_list(asker: Asker, question: str) -> list[str]:

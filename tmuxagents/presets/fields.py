@@ -1,8 +1,8 @@
-"""The fields of preset and profile files: what each may hold, and what they put into the plan of a run. Pure.
+"""The fields of preset and profile files: their valid values, and the part of a plan that they decide. Pure.
 
 Fields are a plain mapping with the keys of the files; an unset field is absent. The text below the header is
-`systemPrompt`. presets/catalogue decides which file counts. The plan holds what the child's command line
-needs, but no secret: an API key goes through the environment.
+`systemPrompt`. presets/catalogue decides which file counts. The plan holds everything for the child's command
+line, but no secret: an API key goes through the environment.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ PRESET_KEYS = (DESCRIPTION, "model", "tools")
 # Our own keys, for presets of the user alone: a clone must not decide how a child runs.
 OWN_KEYS = ("agent", "driver", "timeout", "keepBackground", "nesting", "on")
 ACCOUNT, HOME, ENV = "account", "home", "env"
-ACCOUNT_KEYS = (ACCOUNT, HOME, ENV)  # for the same presets: the login that the child uses
-NARROWING = ("permission",)  # our own, for any preset: a project's can only narrow it
+ACCOUNT_KEYS = (ACCOUNT, HOME, ENV)  # the login that the child uses; also for presets of the user alone
+NARROWING = ("permission",)  # our own key for any preset; a project's preset can only narrow it
 PERMISSIONS = ("read-only", "edit", "full", "ask")
 _WRONG_PERMISSION = f"this must be one of {', '.join(PERMISSIONS)}"
 REFUSED_IN_PROJECT = ("apiKey", "extensions", "extraArgs")

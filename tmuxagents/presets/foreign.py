@@ -1,7 +1,7 @@
-"""A brand's own agent file, read as the header of a preset. Pure.
+"""Read a brand's own agent file as the header of a preset. Pure.
 
 A field without an equivalent preset key is a fault, unless the brand lists it as harmless. Common tools get
-our names. Tools that only this brand has keep theirs.
+our names. Tools that only this brand has keep their names.
 """
 
 from __future__ import annotations
@@ -125,12 +125,8 @@ def _toml(text: str) -> yaml.Frontmatter:
         fields = tomllib.loads(text.removeprefix("\ufeff"))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise yaml.Malformed(f"it cannot be read as TOML: {error}"[:200]) from error
-    lines = {key: _line_of(key, text) for key in fields}
+    lines, rows = {}, [row.strip() for row in text.splitlines()]
+    for key in fields:  # the line that sets it, as people usually write it
+        begins = (key, f"[{key}")
+        lines[key] = next((number for number, row in enumerate(rows, 1) if row.startswith(begins)), 1)
     return yaml.Frontmatter(fields, {key: str(value) for key, value in fields.items()}, lines, "")
-
-
-def _line_of(key: str, text: str) -> int:
-    """Return the line that sets a key, as people usually write it; 1 if no line does."""
-    rows = text.splitlines()
-    begins = (key, f"[{key}")
-    return next((number for number, row in enumerate(rows, 1) if row.strip().startswith(begins)), 1)

@@ -1,4 +1,4 @@
-"""The text of one preset or profile file, parsed into a record or a list of its flaws. Pure.
+"""Parse the text of one preset or profile file into a record, or into a list of its flaws. Pure.
 
 A project's preset may set only the keys in `_SHARED_KEYS`. A project's profile may not set `apiKey`,
 `extensions` or `extraArgs`, unless the user's settings allow it. Forbidden keys are dropped with a warning.
@@ -9,6 +9,7 @@ reads the files.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from tmuxagents.errors import BadConfig, Fault
 from tmuxagents.presets import fields as preset_fields
@@ -44,29 +45,16 @@ _REFUSED = (
 SENT = ("kind", "source", "path", "text", "hash")  # to another machine
 
 
-class PresetFile:
+class PresetFile(NamedTuple):
     """A file that was read or will be written: its path, its text, and the hash of its bytes."""
 
-    __slots__ = ("hash", "kind", "of", "path", "place", "source", "text")
-
-    def __init__(  # noqa: PLR0913  (what is known of a file)
-        self,
-        *,
-        kind: str,
-        source: str,
-        path: str,
-        text: str = "",
-        hash: str = "",  # noqa: A002  (the word of the contract)
-        of: AgentFiles | None = None,
-        place: int = 0,
-    ) -> None:
-        self.of = of  # the brand whose agent file it is; None: it is our own
-        self.place = place  # the brand's place in the user's setting
-        self.kind = kind
-        self.source = source
-        self.path = path
-        self.text = text
-        self.hash = hash
+    kind: str
+    source: str
+    path: str
+    text: str = ""
+    hash: str = ""
+    of: AgentFiles | None = None  # the brand whose agent file it is; None: it is our own
+    place: int = 0  # the brand's place in the user's setting
 
     def document(self) -> dict[str, str]:
         """Return the JSON form that goes to another machine."""
@@ -75,7 +63,7 @@ class PresetFile:
 
     @property
     def rank(self) -> int:
-        """Of files with one name the lowest rank counts: our own before a brand's, then a project's."""
+        """Of files with one name, the one of the lowest rank counts. Our own come before a brand's."""
         if self.of is None:
             return _RANKS[self.source, self.kind]
         return len(_RANKS) + 2 * self.place + (self.source == GLOBAL)
@@ -87,7 +75,7 @@ def _field(key: str) -> Any:
 
 
 class _FromFile:
-    """The facts that a file gives about its preset, good or bad."""
+    """The facts about a preset, good or bad, that its file gives."""
 
     def __init__(self, file: PresetFile) -> None:
         self.kind = file.kind

@@ -1,6 +1,6 @@
-"""Survey presets, profiles and skills, and choose one by its name. Joins.
+"""Read the presets, profiles and skills that can be named in a folder, and choose one preset. Joins.
 
-Each file is read once, so that the text a child gets is the one whose hash is in the plan. Skills are
+Each file is read once, so that the plan has the hash of the very text that the child gets. Skills are
 searched only if a profile names any, and at most once for each folder in a call. A folder with a SKILL.md is
 one skill and is not searched further. Only regular files that no other user could have written are read. A
 project's file is not read if it really lies outside the project, since a link in a clone could point to any
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Survey:
-    """What can be named in a folder, and what had to be left out."""
+    """The presets that can be named in a folder, and the files that had to be left out."""
 
     __slots__ = ("catalogue", "refused", "warnings")
 
@@ -100,19 +100,9 @@ def survey(
     folder: str, environment: Mapping[str, str], settings: Settings, *, project_presets: bool = True
 ) -> Survey:
     """Read all preset and profile files that count in a folder."""
-    with_project = project_presets and settings.project_presets
-    foreign, unknown = _foreign(environment, settings) if settings.presets_from else ([], [])
-    found = disk.read_all(folder, environment, with_project=with_project, foreign=foreign)
-    skipped = {one.path: str(one) for one in found.refused}
-    catalogue = Catalogue(found.files, full_profiles=settings.project_profiles_full, skipped=skipped)
-    catalogue.warnings += unknown
-    return Survey(catalogue, found.refused)
-
-
-def _foreign(environment: Mapping[str, str], settings: Settings) -> tuple[list[disk.ForeignFiles], list[str]]:
-    """Return the brands whose agent files the user's setting adds as presets, and warnings."""
-    having = {name: files for name in AGENTS if (files := AGENTS[name].agent_files()) is not None}
-    found, unknown = [], []
+    foreign, unknown = [], []
+    if settings.presets_from:
+        having = {name: files for name in AGENTS if (files := AGENTS[name].agent_files()) is not None}
     for place, name in enumerate(settings.presets_from):
         files = having.get(name)
         if files is None:
@@ -125,8 +115,13 @@ def _foreign(environment: Mapping[str, str], settings: Settings) -> tuple[list[d
             home = environment.get(variable) or home
         home = os.path.expanduser(settings.agent_homes.get(name) or home)
         own = [f"{home}/{one}" for one in files.own.split(",")]
-        found.append(disk.ForeignFiles(files, own, place))
-    return found, unknown
+        foreign.append(disk.ForeignFiles(files, own, place))
+    with_project = project_presets and settings.project_presets
+    found = disk.read_all(folder, environment, with_project=with_project, foreign=foreign)
+    skipped = {one.path: str(one) for one in found.refused}
+    catalogue = Catalogue(found.files, full_profiles=settings.project_profiles_full, skipped=skipped)
+    catalogue.warnings += unknown
+    return Survey(catalogue, found.refused)
 
 
 def key_variables(preset: Preset, plan: Plan) -> tuple[Mapping[str, str], list[str]]:

@@ -8,6 +8,7 @@ Joins.
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 import click
@@ -107,7 +108,8 @@ def follow() -> None:
     from tmuxagents.machines import follow as following  # noqa: PLC0415  (as above)
     from tmuxagents.system.lifeline import Lifeline  # noqa: PLC0415  (as above)
 
-    following.serve(lookup.here().home, Lifeline(), printing.OUT)
+    with contextlib.suppress(BrokenPipeError):  # the mirror has gone
+        following.serve(lookup.here().home, Lifeline(), printing.OUT)
 
 
 @far.command("mirror")

@@ -154,7 +154,7 @@ def _create(talk: ParentTalk, answer: ProfileAnswer) -> None:
     if answers is None:
         raise talk.cancelled()
     draft = shelf.place(name, kind=PROFILE, source=answers.source)
-    draft.text = editing.compose(name, answers.fields, PROFILE)
+    draft = draft._replace(text=editing.compose(name, answers.fields, PROFILE))
     talk.say(describe.profile_saved(change.create(draft)))
 
 
@@ -167,7 +167,7 @@ def _edit(talk: ParentTalk, answer: ProfileAnswer) -> None:
         text = talk.edit(draft.path, text or "")
         if text is None or text == before:
             raise talk.cancelled()
-        draft.text = text
+        draft = draft._replace(text=text)
         flaws = editing.flaws_of(draft)
         if not flaws:
             break

@@ -193,17 +193,17 @@ def _without_terminal() -> BadRequest:
     return BadRequest("The editor needs a terminal.", kind="usage", hint=hint)
 
 
-def _edit(draft: PresetFile) -> None:
+def _edited(draft: PresetFile) -> PresetFile:
     """Open a draft in an editor until it is good; raise Cancelled if nothing was changed."""
     before = draft.text
     while True:
         edited = asking.edited(draft.text)
         if edited is None or edited == before:
             raise asking.Cancelled
-        draft.text = edited
+        draft = draft._replace(text=edited)
         flaws = editing.flaws_of(draft)
         if not flaws or not asking.is_possible():
-            return  # the caller refuses a bad draft
+            return draft  # the caller refuses a bad draft
         printing.lines((safe.line(flaw.words()) for flaw in flaws), printing.ERR)
         if not click.confirm("Edit again?", default=True, err=True):
             raise asking.Cancelled
@@ -230,9 +230,10 @@ def new(*, name: str, is_profile: bool, in_project: bool, in_editor: bool, asks:
         if answers is None:
             raise asking.Cancelled
         draft, fields = shelf.place(name, kind=kind, source=answers.source), answers.fields | fields
-    draft.text = editing.compose(name, fields, kind) if fields or asks else editing.template(name, kind)
+    text = editing.compose(name, fields, kind) if fields or asks else editing.template(name, kind)
+    draft = draft._replace(text=text)
     if in_editor or not (fields or asks):
-        _edit(draft)
+        draft = _edited(draft)
     _tell(change.create(draft), as_json=how["as_json"])
 
 
@@ -249,8 +250,7 @@ def edit(*, name: str, in_editor: bool, **how: Any) -> None:
         made, lost = change.change(draft, fields)
         _tell(made, as_json=how["as_json"], lost=lost)
     elif in_editor or asking.is_possible():
-        _edit(draft)
-        _tell(change.rewrite(draft), as_json=how["as_json"])
+        _tell(change.rewrite(_edited(draft)), as_json=how["as_json"])
     else:
         raise _without_terminal()
 
