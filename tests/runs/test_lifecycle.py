@@ -178,6 +178,8 @@ def test_figures_say_what_they_count() -> None:
     assert (used["input"], used["reasoning"], used["costKind"], used["basis"]) == (6, 4, "estimated", "call")
     odd = fold(STARTED, events.usage({"reasoning": "many", "costKind": 3})).usage
     assert odd.keys() == fold(STARTED).usage.keys()
+    odd = fold(STARTED, told, events.usage({"costKind": 3, "basis": 1.5})).usage
+    assert (odd["costKind"], odd["basis"]) == ("estimated", "call")
 
 
 # --- phases ---

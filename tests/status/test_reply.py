@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from tmuxagents.runs import events
+from tmuxagents.runs.events import Event
 from tmuxagents.status.send import ReplyFinder
-
-if TYPE_CHECKING:
-    from tmuxagents.runs.events import Event
 
 SETTLED = events.settled(aborted=False)
 RUN = events.run_started({"pid": 1})
@@ -61,8 +57,10 @@ def found(*log: Event | list[Event], number: int = 1) -> tuple[str | None, bool,
         ([RUN, *says("first"), SETTLED, sent(1), SETTLED], (None, False, True)),
         ([RUN, *says("first"), SETTLED, sent(1), events.assistant_text("so far")], ("so far", False, False)),
         ([RUN, *says("first"), SETTLED, sent(1, "stop"), SETTLED], (None, False, False)),
+        # A child can write any line into its events.
+        ([RUN, sent(1), Event("assistant_text", {"text": 5}), *says("", "toolUse")], (None, False, False)),
     ],
-    ids=range(15),
+    ids=range(16),
 )
 def test_the_reply_is_what_the_child_says_once_it_has_read_the_message(
     log: list[Event], reply: tuple[str | None, bool, bool]

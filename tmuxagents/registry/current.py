@@ -1,8 +1,8 @@
 """Decide whether a registry row is still current, using `stat` only: no run file is read.
 
-The row of a run with a result is always current. The row of any other run is current while its wrapper lives
-and its files have the same mark as when they were last read. The state of a run whose wrapper lives depends
-only on its events (runs/endings.state_of).
+The row of a run with a result is always current. Any other row is current while the run's wrapper lives and
+the run's files have the mark that is in the row. The state of a run whose wrapper lives depends only on its
+events (runs/endings.state_of).
 
 Joins.
 """
@@ -43,11 +43,10 @@ class CurrentCheck:
         """Say whether a row still describes its run."""
         if row.concluded or row.mark is None or row.wrapper is None:
             return row.concluded
-        # Keep this order: everything that a living wrapper has written is covered by a mark taken afterwards.
-        lives = row.wrapper == records.MIRRORED or self._lives(row.wrapper)
-        return lives and marks.of_run(f"{self._runs}/{row.run_id}") == row.mark
-
-    def _lives(self, pulse: str) -> bool:
-        self._here = self._here or f"{identity.boot_id()} {identity.pid_namespace()} "
-        pid, _, started = pulse.removeprefix(self._here).partition(" ")
-        return started.isdecimal() and identity.start_time(int(pid)) == int(started)
+        # Keep this order: a mark taken after the wrapper was seen alive covers all that the wrapper wrote.
+        if row.wrapper != records.MIRRORED:
+            self._here = self._here or f"{identity.boot_id()} {identity.pid_namespace()} "
+            pid, _, started = row.wrapper.removeprefix(self._here).partition(" ")
+            if not started.isdecimal() or identity.start_time(int(pid)) != int(started):
+                return False
+        return marks.of_run(f"{self._runs}/{row.run_id}") == row.mark

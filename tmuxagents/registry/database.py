@@ -1,10 +1,10 @@
 """The registry: SQLite, a cache of the run directories. Every caller must be able to do without it.
 
-This module opens the database and runs transactions. The queries are in registry/queries, their SQL is in
-registry/rows and registry/schema. registry/schema also makes and moves the file.
+This module opens the database and runs transactions. registry/queries has the queries, registry/rows and
+registry/schema have their SQL. registry/schema also makes and moves the file.
 
-The connection comes from `_sqlite3`, since the package `sqlite3` around it costs 1.5 ms. That package adds
-dates, which the registry does not store.
+The connection comes from `_sqlite3`. To import the package `sqlite3` would cost 1.5 ms more, and all it adds
+is dates, which the registry does not store.
 
 Touches: SQLite.
 """
@@ -46,7 +46,7 @@ import _sqlite3 as sqlite3  # noqa: E402  (prepared first)
 NAME = "registry.db"
 PATIENCE_S = 10.0
 _TRIES = 5
-_HOW = "mode=rw"  # otherwise SQLite would make an empty file in place of one just removed
+_HOW = "mode=rw"  # otherwise SQLite would make an empty file where one was just removed
 _KIND = 0xFF  # SQLite's extended error codes of one kind share their last byte
 # With these errors the file may be whole: the moment, the disk or our rights are the cause. Any other error
 # means that the file is not our registry.
@@ -62,13 +62,13 @@ Identity = tuple[int, int]
 
 
 class Unfit(Exception):
-    """The registry cannot be used now, or not by this older program; its file is left as it is."""
+    """The registry cannot be used now, or is too new for this program; its file is left as it is."""
 
 
 class Damaged(Exception):
-    """The registry's file is no database, or not our own; `identity` identifies the file.
+    """The registry's file is no database, or none of this program; `identity` identifies the file.
 
-    The file may be set aside, since all of it can be read again from the run directories.
+    The file may be set aside, since everything in it can be read again from the run directories.
     """
 
     def __init__(self, why: str, identity: Identity | None) -> None:
@@ -103,7 +103,7 @@ def open_memory() -> Registry:
 
 
 def open_blank() -> Registry:
-    """Open an empty registry in memory for a machine without one; its cursors are valid in the first file."""
+    """Open an empty registry in memory for a machine without one; the first file will accept its cursors."""
     return Registry(Database(None, 0, BLANK))
 
 
@@ -164,9 +164,9 @@ class Database:
         return connection
 
     def follow(self) -> sqlite3.Connection:
-        """Return the connection; open it again if another file is at its path.
+        """Return the connection; open it again if another file is at the path.
 
-        A removed file that is still open accepts writes for days.
+        Without this check, writes could go to a removed file for days.
         """
         if self._path is not None and identity_of(self._path) != self.identity:
             self._connection.close()

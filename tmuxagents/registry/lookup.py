@@ -1,7 +1,7 @@
 """Find runs: open the registry, bring it up to date with the run directories, and look up ids and names.
 
-The answers are the same with a registry, without one, with a damaged one and with one of a newer program. If
-the file cannot be used, a database in memory replaces it this once, filled from the run directories.
+The answers never depend on the file of the registry: if it is missing, damaged or of a newer program, a
+database in memory replaces it this once, filled from the run directories.
 
 Joins.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 LAST = "@last"
-# Words that people try as names of runs, and the hints at the right ones.
+# Words that people try in place of a run's name, and the hint for each.
 _OF_WORD = {
     **dict.fromkeys(("last", "latest", "newest"), "the newest run is called @last"),
     **dict.fromkeys(("all", "*"), "all at once: tmuxagents stop --all, poll --wait, poll --all"),
@@ -48,7 +48,7 @@ _LONGEST = 40
 _NEAR = 3
 _MOST_CANDIDATES = 8
 _TRIES = 2
-# The last process to close a database must first flush its log. A process that just exits does not.
+# The last process that closes a database flushes its log first. A process that just exits saves that time.
 _left_open: list[Registry] = []
 
 
@@ -89,9 +89,14 @@ class Caller:
             self._project = project.project_of(self.folder, self._of_user or os.path.expanduser("~"))
         return self._project
 
+    @property
+    def scope(self) -> Scope:
+        """Return the caller's own runs: those of its owner, or of its project if it has none."""
+        return Scope("owner", self.owner) if self.owner else Scope("project", self.project)
+
 
 def here() -> Caller:
-    """Return the caller that this process works for."""
+    """Return the caller of this process."""
     return Caller(os.environ, folder() or "/")  # a removed folder belongs to no project
 
 
@@ -190,7 +195,11 @@ def mark_answered(caller: Caller, run_ids: Iterable[str]) -> None:
 def locate(reference: str, caller: Caller, book: Registry) -> str:
     """Return the id of the run that a reference means, or raise NoSuchRun."""
     if reference == LAST:
-        return _last(caller, book)
+        for newest in book.rows(caller.scope, limit=1):
+            return newest.run_id
+        whose = "by this parent" if caller.owner else f"in {safe.line(caller.project)}"
+        message = f"No run has been launched {whose} yet."
+        raise _no_such_run(message, hint="name the run by its id")
     if is_run_id(reference):
         if book.row(reference) is not None:
             return reference
@@ -235,15 +244,6 @@ def _no_such_run(
     return NoSuchRun(message, kind=kind, hint=hint, candidates=candidates)
 
 
-def _last(caller: Caller, book: Registry) -> str:
-    scope = Scope("owner", caller.owner) if caller.owner else Scope("project", caller.project)
-    for newest in book.rows(scope, limit=1):
-        return newest.run_id
-    whose = "by this parent" if caller.owner else f"in {safe.line(caller.project)}"
-    message = f"No run has been launched {whose} yet."
-    raise _no_such_run(message, hint="name the run by its id")
-
-
 def _named(name: str, caller: Caller, book: Registry) -> str:
     """Return the run with a name, or the one whose name begins so.
 
@@ -279,26 +279,19 @@ def _lives(row: Row, caller: Caller, book: Registry) -> bool:
 def reconcile(book: Registry, runs: str) -> None:
     """Add runs that the registry does not know, and drop runs whose directories are gone.
 
-    If there are none, this costs one stat. A folder's time changes with each name in it that comes or goes,
-    and the registry remembers the time at which it knew all names.
+    If there are none, this costs one stat: a folder's time changes with each name in it that comes or goes,
+    and the registry stores the time at which it knew all names.
     """
-    folder, settled = _folder(runs)
-    if folder is None or book.folder() != folder:
-        _take_in(book, runs, folder if settled else None)
-
-
-def _folder(runs: str) -> tuple[str | None, bool]:
-    """Return a text that changes when a name in the folder comes or goes, and whether it is reliable yet."""
+    folder, is_reliable = None, False
     try:
         facts = os.stat(runs)
     except FileNotFoundError:
-        return None, False
-    age = time.time_ns() - facts.st_mtime_ns
-    return f"{facts.st_dev}.{facts.st_ino}.{facts.st_mtime_ns}", age > SETTLED_NS
-
-
-def _take_in(book: Registry, runs: str, folder: str | None) -> None:
-    """Compare the whole folder with the registry. `folder`: its text from `_folder`, if reliable."""
+        pass
+    else:
+        folder = f"{facts.st_dev}.{facts.st_ino}.{facts.st_mtime_ns}"
+        is_reliable = time.time_ns() - facts.st_mtime_ns > SETTLED_NS
+        if book.folder() == folder:
+            return
     from tmuxagents.registry.learn import row_of  # noqa: PLC0415  (almost every look finds all as it was)
 
     known = book.ids()  # before the listing, so that a launch in between is not taken for a removal
@@ -310,6 +303,6 @@ def _take_in(book: Registry, runs: str, folder: str | None) -> None:
     new = [row for name in filter(is_run_id, others) if (row := row_of(f"{runs}/{name}")) is not None]
     gone = [run_id for run_id in known - listed if not os.path.isdir(f"{runs}/{run_id}")]
     # A wrapper may restore the run in a directory that is no run; the folder's time would not show that.
-    sure = folder if len(new) == sum(map(is_run_id, others)) else None
+    sure = folder if is_reliable and len(new) == sum(map(is_run_id, others)) else None
     if new or gone or sure:
         book.absorb(new, gone, sure)

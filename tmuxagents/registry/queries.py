@@ -12,7 +12,7 @@ from tmuxagents.registry.rows import GIVEN, Row, Scope, plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, Self
 
     from tmuxagents.registry.database import Database, Transaction
@@ -88,8 +88,9 @@ class Registry:
             self._database.write(
                 schema.UPSERT, ({key: plain(getattr(row, key)) for key in GIVEN} for row in rows)
             )
-            self._database.write(schema.KEEP_DOCUMENT, filter(None, map(_document, rows)))
-            self._database.write(schema.KEEP_CHECKPOINT, filter(None, map(_checkpoint, rows)))
+            documents = ((row, row.document) for row in rows if row.mark is not None)
+            self._database.write(schema.KEEP_DOCUMENT, _texts(documents))
+            self._database.write(schema.KEEP_CHECKPOINT, _texts((row, row.checkpoint) for row in rows))
             return before, self.last_change()
 
     def get_ready(self) -> None:
@@ -107,7 +108,7 @@ class Registry:
         self._database.without_waiting(lambda: self.save(rows))
 
     def absorb(self, rows: Iterable[Row], gone: Iterable[str], folder: str | None) -> None:
-        """Save what a look at the whole runs folder found. `folder`: the text to know it by, if reliable.
+        """Save what a look at the whole runs folder found. `folder`: the text for `folder()`, if reliable.
 
         Only new rows are saved: many processes may find the same rows at once, and must not delay each other.
         """
@@ -179,7 +180,7 @@ class Registry:
         return [found[0] for found in self._database.ask(sql)]
 
     def tally(self, scope: Scope) -> Tally:
-        """Return the counts of a scope; if they are stored (`is_tallied`), many runs cost no more."""
+        """Return the counts of a scope. Stored ones (`is_tallied`) take no longer with many runs."""
         found = Tally()
         if not scope.is_tallied:
             figures = self._database.ask(registry_rows.COUNT.format(scope.where), scope.values)
@@ -255,7 +256,7 @@ class Registry:
         return {found[0] for found in self._database.ask("SELECT run_id FROM run")}
 
     def folder(self) -> str | None:
-        """Return the text of the runs folder that is known as a whole (`absorb`)."""
+        """Return the text that the runs folder had when all its names were known (`absorb`)."""
         found: str | None = self._database.ask("SELECT folder FROM book")[0][0]
         return found
 
@@ -275,9 +276,10 @@ class Registry:
         return f"{self.name()}.{number}.{max(0, int(at))}"
 
     def changes(self, cursor: str, scope: Scope) -> tuple[list[Row], bool]:
-        """Return the rows that have changed since a cursor, and whether the cursor is invalid here by now.
+        """Return the rows that have changed since a cursor, and whether the cursor is invalid.
 
-        If it is, the rows are those of all active runs, and those that have changed since the cursor's time.
+        With an invalid cursor, these are the rows of all active runs, and those that have changed since the
+        time in the cursor.
         """
         since = registry_rows.Cursor.parse(cursor)
         with self.reading():
@@ -292,11 +294,9 @@ class Registry:
             return self._rows(where, (start, *scope.values), "ORDER BY change"), cursor != "0"
 
 
-def _document(row: Row) -> dict[str, Any] | None:
-    text = row.document() if row.mark is not None and row.document is not None else None
-    return None if text is None else {"run_id": row.run_id, "mark": row.mark, "text": plain(text)}
-
-
-def _checkpoint(row: Row) -> dict[str, Any] | None:
-    text = row.checkpoint() if row.checkpoint is not None else None
-    return None if text is None else {"run_id": row.run_id, "text": plain(text)}
+def _texts(made: Iterable[tuple[Row, Callable[[], str | None] | None]]) -> Iterator[dict[str, Any]]:
+    """Yield the values with which the documents or checkpoints of rows are saved, as far as there are any."""
+    for row, make in made:
+        text = None if make is None else make()
+        if text is not None:
+            yield {"run_id": row.run_id, "mark": row.mark, "text": plain(text)}

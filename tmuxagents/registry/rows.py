@@ -1,4 +1,4 @@
-"""The rows of the registry, and the SQL that finds them, which registry/database runs. Touches: SQLite.
+"""The rows of the registry, and the SQL that finds them, which registry/queries runs. Touches: SQLite.
 
 The tables and the SQL that writes are in registry/schema, which readers do not load.
 """
@@ -24,13 +24,13 @@ _PLANNED = (
     *("run_id", "session_id", "name", "project", "owner", "mode", "preset", "task", "cwd", "created_at"),
     "timeout",
 )
-# The run's standing: taken whole from the writer that knows more, or not at all.
+# The state of the run: a writer that knows more replaces all of these, any other none of them.
 STANDING = (
     *("status", "reason", "activity", "attended", "settled", "needs_input"),
     *("started_at", "ended_at", "last_event_at", "elapsed_s", "concluded"),
     *("host", "model", "cost", "wrapper", "mark"),
 )
-# Values that only grow, or are found out only once.
+# Values that only grow, or that are found only once.
 _GROWING = ("event_seq", "polled_at", "announced")
 FOUND = ("server", "window", "pane", "launcher")
 GIVEN = (*_PLANNED, *STANDING, *_GROWING, *FOUND, "changed_at")
@@ -46,11 +46,11 @@ _ZERO = {**dict.fromkeys(FLAGS, False), "event_seq": 0, "changed_at": 0.0, "chan
 class Row:
     """What the registry knows of one run.
 
-    `concluded`: its ending is written, so nothing about it will change. `event_seq`: the number of the last
-    event that was read. `changed_at`: the time of its last change. `change`: the registry's number of that.
-    `server` and `launcher`: the tmux server of its window, and the one it was launched from (`server_key`).
-    `elapsed_s`: how long it worked, once it has ended. `host`: the other machine on which it lives.
-    `activity`: what it does now; for a failed run the error, for a completed one the beginning of its answer.
+    `concluded`: the ending is written, so nothing will change. `event_seq`: the number of the last event that
+    was read. `changed_at`: the time of the last change. `change`: the registry's number of the last change.
+    `server`: the tmux server of the run's window. `launcher`: the one from which the run was launched
+    (`server_key`). `elapsed_s`: how long an ended run has worked. `host`: the other machine where it lives.
+    `activity`: what it does now; for a failed run the error, for a completed one the start of its answer.
 
     If `wrapper` and `mark` are known, the row is current while that process lives and the run's files have
     that mark (`registry/current`). Saving the row calls `document`, which makes the run's document as JSON
@@ -202,7 +202,7 @@ class Scope:
         self.key = keys[0] if keys else ""
         self.mode = mode
         self.where = _WHERE[kind] if kind in _WHERE else f"run_id IN ({', '.join('?' * len(keys))})"
-        # For queries that find few rows by another index: the plus keeps SQLite from reading the whole scope.
+        # For queries that find few rows by another index: the plus keeps SQLite from using the scope's index.
         self.among = self.where.replace("project", "+project").replace("owner", "+owner")
         self.values = keys if kind not in _WHERE else keys * self.where.count("?")
         if self.also:
@@ -234,7 +234,7 @@ class Scope:
 class Cursor:
     """What a reader knows: all changes of one database up to a number, at a moment.
 
-    A database that is called BLANK stands for a machine on which nothing was ever launched.
+    The database's name is BLANK on a machine where nothing was ever launched.
     """
 
     __slots__ = ("at", "book", "number")

@@ -243,24 +243,21 @@ def alone(path: str, limit_s: float) -> Iterator[None]:
         handle = os.open(lock, _FLAGS, 0o600)
     except OSError as error:
         raise Unfit(str(error.strerror)) from error
+    deadline = time.monotonic() + limit_s
     try:
-        _take(handle, lock, time.monotonic() + limit_s)
+        while not _try(handle):
+            if time.monotonic() >= deadline:
+                raise Unfit("another process has been making it for too long")
+            time.sleep(0.02)
+        second = os.open(lock, _FLAGS, 0o600)
+        try:
+            if _try(second):  # two holders at once: the file system has no real locks
+                raise _no_locks(lock)
+        finally:
+            os.close(second)
         yield
     finally:
         os.close(handle)
-
-
-def _take(handle: int, lock: str, deadline: float) -> None:
-    while not _try(handle):
-        if time.monotonic() >= deadline:
-            raise Unfit("another process has been making it for too long")
-        time.sleep(0.02)
-    second = os.open(lock, _FLAGS, 0o600)
-    try:
-        if _try(second):
-            raise _no_locks(lock)
-    finally:
-        os.close(second)
 
 
 def _try(handle: int) -> bool:

@@ -1,7 +1,7 @@
-"""Sessions: the runs of each, and a lock on an ended one, so that no other process continues or removes it.
+"""Sessions: find a session's runs, and lock an ended one so that no other process continues or removes it.
 
 The lock is `run.lock` of the session's latest run. The kernel frees it if its holder is killed. Pruning takes
-the same lock. A run that continues a session counts as soon as its directory exists.
+the same lock. A run that continues a session belongs to it as soon as the run's directory exists.
 
 Joins.
 """
@@ -66,14 +66,6 @@ def held(reference: str, caller: Caller) -> Iterator[list[str]]:
 
     Raises NoSuchRun, and NotPossible while one of its runs lives or another process continues it.
     """
-    run_dirs, lock = _hold(reference, caller)
-    try:
-        yield run_dirs
-    finally:
-        os.close(lock)
-
-
-def _hold(reference: str, caller: Caller) -> tuple[list[str], int]:
     run_dirs = _to_continue(reference, caller)
     for _ in range(_TRIES):
         try:
@@ -87,12 +79,11 @@ def _hold(reference: str, caller: Caller) -> tuple[list[str], int]:
             # No other process can begin a run here now, but one may have begun before we had the lock. We
             # name the session by its run, since a name or @last may mean another session by now.
             before, run_dirs = run_dirs, _to_continue(os.path.basename(run_dirs[-1]), caller)
-        except BaseException:
+            if before == run_dirs:
+                yield run_dirs
+                return
+        finally:
             os.close(lock)
-            raise
-        if before == run_dirs:
-            return run_dirs, lock
-        os.close(lock)
     raise _still_running(run_dirs[-1])
 
 
@@ -104,19 +95,14 @@ def _to_continue(reference: str, caller: Caller) -> list[str]:
         raise NoSuchRun(unknown_resume(reference), kind="unknown-run", hint=hint)
     run_dirs = run_dirs or find(reference, caller)
     for run_dir in run_dirs:
-        if not _is_over(run_dir):
+        row = learn.row_of(run_dir)
+        if row is None and not os.path.isdir(run_dir):
+            continue  # removed at this moment: the rest of the session counts
+        if row is not None and row.concluded and row.status in records.ENDED:
+            continue
+        if not inspect(run_dir).is_due(time.time()) or conclude(run_dir, never_came=NEVER_OPENED) is None:
             raise _still_running(run_dir)
     return run_dirs
-
-
-def _is_over(run_dir: str) -> bool:
-    """Say whether a run's ending is written; a lost run is concluded now."""
-    row = learn.row_of(run_dir)
-    if row is None and not os.path.isdir(run_dir):  # removed at this moment: the rest of the session counts
-        return True
-    if row is not None and row.concluded and row.status in records.ENDED:
-        return True
-    return inspect(run_dir).is_due(time.time()) and conclude(run_dir, never_came=NEVER_OPENED) is not None
 
 
 def _still_running(run_dir: str) -> NotPossible:

@@ -1,8 +1,8 @@
 """Conclude a run whose wrapper is gone or never came: write the result in the wrapper's place.
 
 Under the lock, it reads the run again, ends the run's leftovers (which ones: runs/leftovers), folds the
-events and writes the result. `runs/endings.conclude` decides which ending that is. The run's files show what
-the run did. runs/seal and system/process_table show which processes are its own.
+events and writes the result, with the ending that `runs/endings.conclude` computes. What the run did comes
+from its files; which processes are the run's comes from runs/seal and system/process_table.
 
 Joins.
 """
@@ -35,11 +35,11 @@ NEVER_OPENED = "The window was never opened."
 def conclude(
     run_dir: str, *, cause: Cause | None = None, never_came: str | None = None, gone: bool = False
 ) -> dict[str, Any] | None:
-    """Return the result of a run, written now if missing; None if the run lives or is not ours to conclude.
+    """Return the result of a run; write it first if it is missing.
 
-    `cause`: why its wrapper was ended on purpose. `never_came`: the message for a run whose wrapper did not
-    come in time (tmux's own words); without it, such a run is left alone. `gone`: the machine where the run
-    works reports that nothing of it is left there.
+    Return None if the run lives, or if this process may not conclude it. `cause`: why its wrapper was ended
+    on purpose. `never_came`: the error message for a run whose wrapper did not come in time; without it, such
+    a run is left alone. `gone`: the machine where the run works reports that the run is no longer there.
     """
     run_dir = os.path.normpath(run_dir)
     try:
@@ -90,7 +90,7 @@ def _conclude_locked(
 
 
 def _gather(run_dir: str, *, gone: bool) -> tuple[records.Facts, dict[str, Any] | None, RunState]:
-    """Gather the facts of a run; only the process itself proves that its wrapper lives."""
+    """Gather the facts of a run. Only the wrapper's own process proves that the wrapper lives."""
     facts, wrapper, state = gather(run_dir)
     if gone and facts.presence == records.MIRRORED:
         facts.presence = records.NEVER_CAME if wrapper is None else records.GONE
@@ -104,7 +104,7 @@ def _end_leftovers(run_dir: str, wrapper: dict[str, Any] | None, state: RunState
     identity = directory.identity_of(wrapper)
     run_id = os.path.basename(run_dir)
     child = seal.child_of(run_dir)
-    if child is None:  # without a seal, the child in the events counts if that process carries the run's mark
+    if child is None:  # no seal: the child named in the events counts if that process carries the run's mark
         named = state.child_pid or 0, state.child_start_time or 0
         child = named if process_table.carries(*named, run_id) else None
     plan = directory.read_plan(run_dir)

@@ -1,4 +1,4 @@
-"""A session's conversation, as the tools return it: its last answer, its transcript, the replay for a resume.
+"""A session's conversation, for the tools: the last answer, the transcript, the replay for a resumed run.
 
 A message is one prompt, one answer or one result of a tool. `RunSaid` holds the messages of one run.
 
@@ -26,7 +26,7 @@ MOST_MESSAGES = 500
 NO_TEXT = "(no text output from sub-agent)"
 NO_MESSAGES = "(no messages in session)"
 _ARGS, _RESULT = 120, 500
-_MOST_TEXT = 8 * 1024 * 1024  # letters of a run besides its prompt; no model takes more
+_MOST_TEXT = 8 * 1024 * 1024  # letters of a run besides its prompt; no model reads more
 _MOST_CALLS, _NAME = 1000, 256  # calls in one answer, letters of a tool's name
 _GAP, _RULE = "\n\n", "\n---\n"
 
@@ -164,7 +164,7 @@ def session_text(runs: Sequence[RunSaid]) -> str:
 
 
 def session_output(runs: Sequence[RunSaid]) -> str:
-    """Return the tool's answer: the transcript, or that there is none."""
+    """Return the transcript of all runs for a tool, or a sentence if it is empty."""
     return session_text(runs) or NO_MESSAGES
 
 
@@ -172,7 +172,7 @@ def session_output(runs: Sequence[RunSaid]) -> str:
 
 
 def previous(runs: Iterable[RunSaid]) -> list[RunSaid]:
-    """Return the runs that a new one continues: all ended ones, so not the new one itself."""
+    """Return the runs that a new run continues: those that have ended, so not the new one itself."""
     return [run for run in runs if run.status in records.ENDED]
 
 

@@ -51,8 +51,8 @@ _UNKNOWN = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.ESTALE)
 _CHUNK = 1024 * 1024
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
-# Limits for reading. A child can write anything there, and no file of one run may cost the readers
-# of all runs their memory or time.
+# Limits for reading. A child can write files of any size, which must not cost the readers of all runs their
+# memory or time.
 LONGEST_LINE = 8 * 1024 * 1024  # of a log; the wrapper writes none that is longer
 MOST_BYTES = 1024 * 1024 * 1024  # of a log: a million events of 1 KB each
 BIGGEST_OUTPUT = 16 * 1024 * 1024
@@ -71,7 +71,7 @@ def seal_of(run_dir: str) -> str:
 def read_bytes(path: str, *, limit: int | None = None) -> bytes | None:
     """Return a file's content; None if it is absent, not our regular file, or larger than the limit.
 
-    Raises OSError if a failure of the machine leaves that unknown.
+    Raises OSError if the machine fails, since the file may be there then.
     """
     most = _BIGGEST if limit is None else limit
     opened = _open(path)
@@ -115,7 +115,8 @@ def _unless_unknown(error: OSError) -> None:
         raise error
 
 
-def _document(text: bytes | None) -> dict[str, Any] | None:
+def document_of(text: bytes | None) -> dict[str, Any] | None:
+    """Return the JSON object in a text that anyone may have written; None if there is none."""
     if text is None or jsonline.is_dense(text):
         return None
     try:
@@ -132,7 +133,7 @@ def read_plan(run_dir: str) -> Plan | None:
         from tmuxagents.runs import seal  # noqa: PLC0415  (few tasks are that large)
 
         text = seal.large_plan(run_dir)
-    document = _document(text)
+    document = document_of(text)
     plan = None if document is None else documents.plan_of(document)
     if plan is None or plan.run_id != os.path.basename(run_dir):
         return None
@@ -142,7 +143,7 @@ def read_plan(run_dir: str) -> Plan | None:
 
 def is_plan(run_dir: str, text: bytes) -> bool:
     """Say whether a text is a plan of the run in this directory: another machine may send anything."""
-    document = _document(text)
+    document = document_of(text)
     return document is not None and documents.plan_of(document).run_id == os.path.basename(run_dir)
 
 
@@ -153,7 +154,7 @@ def read_result(run_dir: str) -> dict[str, Any] | None:
 
 def result_of(text: bytes | None) -> dict[str, Any] | None:
     """Return the result in a text; None if the text is no valid result."""
-    result = (_document(text) if len(text or b"") <= _BIGGEST_RECORD else None) or {}
+    result = (document_of(text) if len(text or b"") <= _BIGGEST_RECORD else None) or {}
     reason = result.get("reason")
     sound = result.get("status") in records.ENDED and isinstance(reason, str) and reason.isprintable()
     return result if sound else None
@@ -161,7 +162,7 @@ def result_of(text: bytes | None) -> dict[str, Any] | None:
 
 def read_wrapper(run_dir: str) -> dict[str, Any] | None:
     """Return what the wrapper wrote about itself."""
-    return _document(read_bytes(f"{run_dir}/{WRAPPER}", limit=_BIGGEST_RECORD))
+    return document_of(read_bytes(f"{run_dir}/{WRAPPER}", limit=_BIGGEST_RECORD))
 
 
 def read_machine(run_dir: str) -> dict[str, Any] | None:
@@ -170,9 +171,9 @@ def read_machine(run_dir: str) -> dict[str, Any] | None:
     if place_of(path) is None:  # true of almost every run; it costs only this look
         return None
     launched = (read_bytes(seal_of(run_dir), limit=_BIGGEST_RECORD) or b"").partition(b"\n")[0]
-    if (_document(launched) or {}).get("far") is not True:
+    if (document_of(launched) or {}).get("far") is not True:
         return None  # a child has written the file
-    return _document(read_bytes(path, limit=_BIGGEST_RECORD)) or {}  # a damaged one still says "not here"
+    return document_of(read_bytes(path, limit=_BIGGEST_RECORD)) or {}  # a damaged one still says "not here"
 
 
 def identity_of(wrapper: Mapping[str, Any] | None) -> Identity | None:
@@ -188,7 +189,7 @@ def identity_of(wrapper: Mapping[str, Any] | None) -> Identity | None:
 
 
 def read_lines(path: str, offset: int, most: int = _MUCH) -> tuple[list[bytes], int]:
-    """Return the complete lines from an offset on, and the offset after them; a torn tail is left.
+    """Return the complete lines from an offset on, and the offset after them; a torn last line is left out.
 
     Reads about `most` bytes, but at least one whole line. A line that is too long is skipped piece by piece:
     the offset advances without lines. Nothing beyond MOST_BYTES is read. Raises OSError if the machine fails.
@@ -201,7 +202,9 @@ def read_lines(path: str, offset: int, most: int = _MUCH) -> tuple[list[bytes], 
         if size <= offset:
             return [], offset
         os.lseek(handle, offset, os.SEEK_SET)
-        text = _read_some(handle, most)
+        text = b""
+        while len(text) < LONGEST_LINE and b"\n" not in text and (piece := os.read(handle, most)):
+            text += piece
         end = text.rfind(b"\n")
         if end < 0:
             return [], _data_from(handle, offset + len(text)) if len(text) >= LONGEST_LINE else offset
@@ -216,19 +219,8 @@ def read_lines(path: str, offset: int, most: int = _MUCH) -> tuple[list[bytes], 
     return lines, offset + end + 1
 
 
-def _read_some(handle: int, most: int) -> bytes:
-    """Read pieces until one has a line's end, or the line is too long."""
-    pieces, size = [], 0
-    while size < LONGEST_LINE and (piece := os.read(handle, most)):
-        pieces.append(piece)
-        size += len(piece)
-        if b"\n" in piece:
-            break
-    return b"".join(pieces)
-
-
 def _data_from(handle: int, offset: int) -> int:
-    """Return where the next written bytes of a file are, after any hole in it."""
+    """Return the offset of the next bytes that were written to a file: a hole holds none."""
     try:
         return os.lseek(handle, offset, os.SEEK_DATA)
     except OSError as error:
@@ -256,7 +248,7 @@ def read_from(path: str, offset: int, most: int) -> bytes:
 
 
 def place_of(path: str) -> tuple[int, int] | None:
-    """Return device and inode of a path, of a link the link's own; None if there is nothing.
+    """Return device and inode of a file, folder or link; None if there is nothing at the path.
 
     Raises OSError if that is unknown: a file that cannot be read is not gone.
     """
@@ -290,7 +282,7 @@ def seen_at(run_dir: str) -> float:
 
 
 def open_folder(run_dir: str) -> int:
-    """Open the directory itself, never a link, so that files can be named inside it. Raises OSError.
+    """Open a run directory, never a link, to name files relative to it. Raises OSError.
 
     The directory must be ours. If a child has made it writable for others, that is undone.
     """

@@ -95,7 +95,7 @@ _SHOWN = (
     *("agent", "driver", "task", "cwd", "project", "owner", "after", "files", "resumes"),
     *("requested_model", "resolved_model", "model_source", "timeout", "created_at"),
 )
-# Each of these is in a plan only if it has a value. The agent's are there all together or not at all.
+# meta.json has these keys only if they have a value, and those of _AGENT all together or not at all.
 _OPTIONAL: _Fields = {
     "keep_background": ("keepBackground", lambda value: value is True),
     "allow_outside": ("allowOutside", lambda value: value is True),
@@ -137,7 +137,7 @@ def plan_of(document: Mapping[str, Any]) -> Plan:
 
 
 def seen_from_here(plan: Plan, machine: Mapping[str, Any]) -> Plan:
-    """Return the plan of a run on another machine, with the values that count here: project, owner, tmux."""
+    """Return the plan of a run on another machine, with the project, owner and tmux of this machine."""
     here = _object(machine.get("here"))
     if here is None:
         return plan

@@ -86,24 +86,24 @@ def is_figure(value: Any) -> bool:
 
 
 def assistant_text(text: str) -> Event:
-    """Build: one assistant message's text."""
+    """Make the event: one assistant message's text."""
     return Event("assistant_text", {"text": text})
 
 
 def thinking(text: str) -> Event:
-    """Build: the beginning of the child's thoughts."""
+    """Make the event: the beginning of the child's thoughts."""
     return Event("thinking", {"text": first_bytes(text, THINKING_LIMIT)})
 
 
 def tool_call(call_id: str | None, tool: str, args: dict[str, Any]) -> Event:
-    """Build: one tool call with all its arguments."""
+    """Make the event: one tool call with all its arguments."""
     return Event("tool_call", {"callId": call_id, "toolName": tool, "args": args})
 
 
 def tool_result(
     call_id: str | None, tool: str, *, is_error: bool, text: str, duration_ms: int | None
 ) -> Event:
-    """Build: the end of a tool call, with the beginning and the end of its output."""
+    """Make the event: the end of a tool call, with the beginning and the end of its output."""
     is_cut = len(text) > RESULT_TEXT_LIMIT
     fields: dict[str, Any] = {
         "callId": call_id,
@@ -113,70 +113,66 @@ def tool_result(
         "durationMs": duration_ms,
     }
     if is_cut:
-        begins = _tail_begins(text)
+        begins = len(text) - RESULT_TAIL_LIMIT
+        if begins <= RESULT_TEXT_LIMIT:
+            begins = RESULT_TEXT_LIMIT  # directly after the beginning
+        else:
+            begins = text.find("\n", begins - 1, -1) + 1 or begins  # with a whole line, if there is one
         fields["tail"] = text[begins:]
         fields["leftOut"] = max(int(begins > RESULT_TEXT_LIMIT), text.count("\n", RESULT_TEXT_LIMIT, begins))
     return Event("tool_result", fields)
 
 
-def _tail_begins(text: str) -> int:
-    """Return where the end of a long result begins: directly after its beginning, or with a whole line."""
-    at = len(text) - RESULT_TAIL_LIMIT
-    if at <= RESULT_TEXT_LIMIT:
-        return RESULT_TEXT_LIMIT
-    return text.find("\n", at - 1, -1) + 1 or at
-
-
 def usage(figures: dict[str, Any]) -> Event:
-    """Build: tokens and cost of one assistant message, and further values of some agents."""
+    """Make the event: tokens and cost of one assistant message, and further values of some agents."""
     said = {key: figures[key] for key in USAGE_WORDS if key in figures}
     return Event("usage", {key: figures.get(key, 0) for key in USAGE_KEYS} | said)
 
 
 def turn_end(stop_reason: str | None, *, evidence: str | None = None) -> Event:
-    """Build: the end of one turn, with the model's reason to stop; `evidence`: set if no line proves it."""
+    """Make the event: the end of a turn. `evidence`: how we know it, if no line of the child proves it."""
     fields: dict[str, Any] = {"stopReason": stop_reason}
     return Event("turn_end", fields if evidence is None else {**fields, "evidence": evidence})
 
 
 def settled(*, aborted: bool, attended: bool = False) -> Event:
-    """Build: the child is done for now."""
+    """Make the event: the child is done for now."""
     return Event("settled", {"aborted": aborted, "attended": attended})
 
 
 def resumed() -> Event:
-    """Build: a child that had settled has begun again."""
+    """Make the event: a child that had settled has begun again."""
     return Event("resumed", {})
 
 
 def retry(*, attempt: int | None, most: int | None, delay_ms: int | None, message: str | None) -> Event:
-    """Build: the child's provider failed, and the child tries again."""
+    """Make the event: the child's provider failed, and the child tries again."""
     fields = {"attempt": attempt, "maxAttempts": most, "delayMs": delay_ms, "errorMessage": message}
     return Event("retry", fields)
 
 
 def stderr(text: str) -> Event:
-    """Build: one line of the child's stderr."""
+    """Make the event: one line of the child's stderr."""
     return Event("stderr", {"text": text})
 
 
 def queued(position: int) -> Event:
-    """Build: the run waits for a slot; `position` counts those before it."""
+    """Make the event: the run waits for a slot; `position` counts those before it."""
     return Event("queued", {"position": position})
 
 
 def run_started(fields: dict[str, Any]) -> Event:
-    """Build: the child has started, and with it the run."""
+    """Make the event: the child has started, and with it the run."""
     return Event("run_started", fields)
 
 
 def human_input(text: str) -> Event:
-    """Build: a person has typed a prompt into the child's window."""
+    """Make the event: a person has typed a prompt into the child's window."""
     return Event("human_input", {"text": text})
 
 
 def message_sent(inbox_id: int, kind: str, text: str | None) -> Event:
-    """Build: the child has received a message from `send`."""
+    """Make the event: the child has received a message from `send`."""
     return Event("message_sent", {"inboxId": inbox_id, "kind": kind, "text": text})
 
 
@@ -187,7 +183,7 @@ def needs_input(
     ask: str | None = None,
     options: Sequence[tuple[str, str]] = (),
 ) -> Event:
-    """Build: the child waits for a person; `ask`: the id by which the question is answered."""
+    """Make the event: the child waits for a person; `ask`: the id by which the question is answered."""
     fields: dict[str, Any] = {"kind": kind, "text": text}
     if ask is not None:
         fields |= {"ask": ask, "options": [{"id": one, "text": words} for one, words in options]}
@@ -195,28 +191,28 @@ def needs_input(
 
 
 def input_given(kind: str, *, ask: str | None = None, answer: str | None = None, by: str = "") -> Event:
-    """Build: the child's wait is over; for a question, with its id, its answer and the answer's source."""
+    """Make the event: the child's wait is over. For a question: its id, its answer, and by whom."""
     fields: dict[str, Any] = {"kind": kind, "text": None}
     return Event("input_given", fields if ask is None else {**fields, "ask": ask, "answer": answer, "by": by})
 
 
 def session_started(session: str, *, model: str | None = None) -> Event:
-    """Build: the child has reported the id of its session, and the model that it uses."""
+    """Make the event: the child has reported the id of its session, and the model that it uses."""
     return Event("session_started", {"session": session, "model": model})
 
 
 def denied(call_id: str | None, tool: str, why: str) -> Event:
-    """Build: a tool call that the child was not allowed."""
+    """Make the event: a tool call that the child was not allowed."""
     return Event("denied", {"callId": call_id, "toolName": tool, "why": first_bytes(why, DENIAL_LIMIT)})
 
 
 def left_behind(*, pid: int, comm: str, why: str) -> Event:
-    """Build: a process outlives the run on purpose."""
+    """Make the event: a process outlives the run on purpose."""
     return Event("left_behind", {"pid": pid, "comm": comm, "why": why})
 
 
 def child_exited(exit_code: int | None, signal: str | None) -> Event:
-    """Build: the child's process is over."""
+    """Make the event: the child's process is over."""
     return Event("child_exited", {"exitCode": exit_code, "signal": signal})
 
 

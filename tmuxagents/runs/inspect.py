@@ -1,4 +1,4 @@
-"""Read one run and compute its state from what its directory holds. Writes nothing. Joins."""
+"""Read one run from its directory and compute its state. Writes nothing. Joins."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class RunView(Record):
     activity: str | None
     standing: Standing
     machine: Mapping[str, Any] | None  # of a run that was launched on another one (docs/run-directory.md)
-    mark: str | None  # the state stays the same while the wrapper lives and the files have this mark
+    mark: str | None  # as long as the wrapper lives and the files have this mark, the state is current
     checkpoint: Callable[[], str | None] | None  # makes the text from which the next reader can continue
 
     __slots__ = tuple(__annotations__)
@@ -162,15 +162,17 @@ class Follower:
         facts = reading.facts(self.run_dir, presence)
         if facts.presence != records.HERE and directory.place_of(f"{self.run_dir}/{directory.META}") is None:
             raise _unknown(self.run_dir)  # removed while we read: missing files mean nothing then
-        if (
-            reading.machine is not None
-        ):  # the plan may have changed: the far machine decides what it left open
+        if reading.machine is not None:
+            # The far machine decides what the plan leaves open, so the plan may have changed.
             mark = marks.mark_of(f"{self.run_dir}/{directory.META}")
             if mark != self._planned:
                 self.plan, self._planned = directory.read_plan(self.run_dir) or self.plan, mark
         lives = facts.presence == records.HERE
         if facts.result is not None and not lives:  # a result beside a living wrapper is not the wrapper's
-            _take_from_result(reading.state, facts.result)
+            state, result = reading.state, facts.result
+            state.model = result["model"] if isinstance(result.get("model"), str) else state.model
+            if state.started_at is None and is_figure(result.get("startedAt")):
+                state.started_at = float(result["startedAt"])  # a full disk may have lost that event
         standing = endings.state_of(facts, reading.state)
         goes_on = facts.presence in GOES_ON and standing.verdict is None
         return RunView(
@@ -197,18 +199,9 @@ class Follower:
 
 
 def inspect(run_dir: str, *, checkpoint: str | None = None) -> RunView:
-    """Return the run in a directory. `checkpoint`: from an earlier reader, if the run is only shown."""
+    """Return the run in a directory. `checkpoint`: of an earlier reader; only to show the run."""
     return Follower(run_dir, checkpoint=checkpoint).look()
 
 
 def _unknown(run_dir: str) -> NoSuchRun:
     return NoSuchRun(f'There is no run "{os.path.basename(run_dir)}".', kind="unknown-run")
-
-
-def _take_from_result(state: RunState, result: dict[str, Any]) -> None:
-    """Take the model, and the start if a full disk has lost its event."""
-    if isinstance(result.get("model"), str):
-        state.model = result["model"]
-    started_at = result.get("startedAt")
-    if state.started_at is None and started_at is not None and is_figure(started_at):
-        state.started_at = float(started_at)

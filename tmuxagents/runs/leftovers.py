@@ -1,9 +1,9 @@
-"""Rule S: which processes end with a run, which outlive it on purpose; and the ending of the former. Joins.
+"""Rule S: decide which processes end with a run and which outlive it on purpose, and end the former. Joins.
 
-Ended: descendants of the wrapper, carriers of the run's mark and, if the wrapper may be gone, the session of
-the child, all with their descendants. Spared, with their descendants: another run's process, a process of
-tmuxagents with a role, another user's process, and a service (it leads its own session and listens on a unix
-socket: other processes may be using it by now). With `keep`, everything but the child is spared.
+These end, with their descendants: processes below the wrapper, those with the run's mark and, if the wrapper
+may be gone, those in the child's session. These are spared, with their descendants: processes of another run,
+of another user, or of tmuxagents with a role, and services. A service leads its own session and listens on a
+unix socket, so other processes may be using it. With `keep`, everything but the child is spared.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class Leftovers:
 class Whose:
     """A selection of processes: those of one run of one user.
 
-    `wrapper` is the pid whose descendants count. `child` is pid and start time of the run's own child, given
-    if the wrapper may be gone. We made the child lead a session, so it is no service, and its whole session
-    is the run's. `keep`: background processes are kept, so everything but the child is spared.
+    `wrapper`: the pid whose descendants count. `child`: pid and start time of the run's own child, given if
+    the wrapper may be gone. The child always leads a session, so it is no service, and its whole session is
+    the run's. `keep`: everything but the child is spared.
     """
 
     __slots__ = ("child", "keep", "run_id", "uid", "wrapper")
@@ -155,7 +155,7 @@ def ask(scope: LeftoverScope) -> None:
 def freeze(scope: LeftoverScope) -> None:
     """Freeze all leftovers, until no new ones appear.
 
-    Without a wrapper above them, new processes can no longer be found once their parent has ended.
+    Without a living wrapper, a process whose parent has ended can no longer be found.
     """
     known: set[tuple[int, int]] = set()
     for _ in range(_FREEZES):

@@ -7,7 +7,7 @@ error: a child may write anything. `runs/endings` decides what a state means for
 from __future__ import annotations
 
 from tmuxagents.records import Exit
-from tmuxagents.runs.events import is_figure
+from tmuxagents.runs.events import USAGE_KEYS, is_figure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,9 +105,7 @@ class RunState:
         self.turns = 0
         self.tool_count = 0
         self.message_count = 0
-        self.usage: dict[str, Any] = dict.fromkeys(
-            ("input", "output", "cacheRead", "cacheWrite", "totalTokens"), 0
-        ) | {"cost": 0}
+        self.usage: dict[str, Any] = dict.fromkeys(USAGE_KEYS, 0)
         self.text: str | None = None
         self.finished_text: str | None = None  # of the last turn that ended with a finished answer
         self.stop_reason: str | None = None
@@ -130,26 +128,23 @@ class RunState:
 
 def apply(state: RunState, event: Event) -> None:
     """Fold one event into the state."""
-    following = TRANSITIONS[state.phase].get(event.type)
+    kind, fields = event.type, event.fields
+    following = TRANSITIONS[state.phase].get(kind)
     if following is None:
-        state.ignored += event.type in _KNOWN
+        state.ignored += kind in _KNOWN
         return
-    if not _starts_nothing(event):
+    # A stop is no sign of work, nor is the usage of a whole run, which is reported at its end.
+    is_stop = kind == "message_sent" and fields.get("kind") == "stop"
+    if not is_stop and not (kind == "usage" and fields.get("basis") in ("run", "session")):
         state.phase = following
     if state.phase != EXITED:
         state.settled = state.phase in (SETTLED, LEAVING)
     state.seq = max(state.seq, event.seq)
     state.last_event_at = event.at
-    take = _TAKE.get(event.type)
-    if take is not None:
-        take(state, event.fields, event.at)
-
-
-def _starts_nothing(event: Event) -> bool:
-    """Say whether an event is no sign of work: a stop, or the usage of a whole run, reported at its end."""
-    if event.type == "usage":
-        return event.fields.get("basis") in ("run", "session")
-    return event.type == "message_sent" and event.fields.get("kind") == "stop"
+    if kind in _SAID:
+        _take_said(state, kind, fields)
+    else:
+        _take_facts(state, kind, fields, event.at)
 
 
 def leave(state: RunState) -> None:
@@ -158,148 +153,100 @@ def leave(state: RunState) -> None:
         state.phase = LEAVING
 
 
-def _queued(state: RunState, fields: dict[str, Any], _at: float) -> None:
-    state.position = _int(fields.get("position"))
+_SAID = frozenset(("assistant_text", "tool_call", "tool_result", "message_sent", "usage", "turn_end"))
 
 
-def _run_started(state: RunState, fields: dict[str, Any], at: float) -> None:
-    state.started_at = at
-    state.child_pid = _int(fields.get("pid"))
-    state.child_start_time = _int(fields.get("pidStartTime"))
-    state.agent_version = _str(fields.get("agentVersion"))
-    state.pane = _str(fields.get("pane"))
-    state.window = _str(fields.get("window"))
-    state.message_count = 1  # the prompt
+def _take_said(state: RunState, kind: str, fields: dict[str, Any]) -> None:  # noqa: C901, PLR0912  (a case for each type of event)
+    """Fold a part of the conversation: an answer, a call, a message, the end of a turn."""
+    match kind:
+        case "assistant_text":
+            state.text = _str(fields.get("text")) or state.text
+        case "tool_call":
+            state.tool_count += 1
+        case "tool_result":
+            state.message_count += 1
+        case "message_sent":
+            state.message_count += fields.get("kind") != "stop"
+        case "usage":
+            state.message_count += 1  # one usage for each assistant message
+            if not state.settled:
+                state.stop_reason = None  # unknown until the turn ends
+            for key in (*USAGE_KEYS, "reasoning"):
+                if is_figure(figure := fields.get(key)):
+                    state.usage[key] = state.usage.get(key, 0) + figure
+            state.usage["cost"] = round(state.usage["cost"], 10)  # a sum of floats must not grow a tail
+            for key in ("costKind", "basis"):
+                if (word := _str(fields.get(key), _WORD)) is not None:
+                    state.usage[key] = word
+        case "turn_end":
+            state.turns += 1
+            state.stop_reason = _str(fields.get("stopReason"))
+            state.evidence = _str(fields.get("evidence"))
+            if state.stop_reason == "stop":
+                state.finished_text = state.text
+            elif state.stop_reason in ("aborted", "error") and state.finished_text is not None:
+                state.text = state.finished_text  # a later, unfinished answer does not replace it
 
 
-def _assistant_text(state: RunState, fields: dict[str, Any], _at: float) -> None:
-    text = _str(fields.get("text"))
-    if text:
-        state.text = text
-
-
-def _tool_call(state: RunState, _fields: dict[str, Any], _at: float) -> None:
-    state.tool_count += 1
-
-
-def _message(state: RunState, _fields: dict[str, Any], _at: float) -> None:
-    state.message_count += 1
-
-
-def _message_sent(state: RunState, fields: dict[str, Any], _at: float) -> None:
-    state.message_count += fields.get("kind") != "stop"
-
-
-def _usage(state: RunState, fields: dict[str, Any], _at: float) -> None:
-    state.message_count += 1  # one usage for each assistant message
-    if not state.settled:
-        state.stop_reason = None  # unknown until the turn ends
-    if is_figure(fields.get("reasoning")):
-        state.usage.setdefault("reasoning", 0)
-    for key in state.usage:
-        figure = fields.get(key)
-        if is_figure(figure):
-            state.usage[key] += figure
-    state.usage["cost"] = round(state.usage["cost"], 10)  # a sum of floats must not grow a tail of digits
-    for key in ("costKind", "basis"):
-        if (word := _str(fields.get(key))) is not None:
-            state.usage[key] = word[:_WORD]
-
-
-def _turn_end(state: RunState, fields: dict[str, Any], _at: float) -> None:
-    state.turns += 1
-    state.stop_reason = _str(fields.get("stopReason"))
-    state.evidence = _str(fields.get("evidence"))
-    if state.stop_reason == "stop":
-        state.finished_text = state.text
-    elif state.stop_reason in ("aborted", "error") and state.finished_text is not None:
-        state.text = state.finished_text  # a later, unfinished answer does not replace it
-
-
-def _settled(state: RunState, fields: dict[str, Any], _at: float) -> None:
-    state.settled_aborted = fields.get("aborted") is True
-    state.attended = state.attended or fields.get("attended") is True
-
-
-def _human_input(state: RunState, _fields: dict[str, Any], _at: float) -> None:
-    state.message_count += 1
-    state.attended = True
-
-
-def _needs_input(state: RunState, fields: dict[str, Any], _at: float) -> None:
-    state.needs_input = True
-    ask = _str(fields.get("ask"))
-    if ask is not None and len(state.asks) < _MOST_ASKS:
-        words = {key: (_str(fields.get(key)) or "")[:_QUESTION] for key in ("kind", "text")}
-        state.asks.append({"ask": ask[:_WORD], **words, "options": _options(fields.get("options"))})
+def _take_facts(state: RunState, kind: str, fields: dict[str, Any], at: float) -> None:  # noqa: C901, PLR0912  (a case for each type of event)
+    """Fold an event about the child itself: its start and exit, its questions, what it leaves behind."""
+    match kind:
+        case "queued":
+            state.position = _int(fields.get("position"))
+        case "run_started":
+            state.started_at = at
+            state.child_pid = _int(fields.get("pid"))
+            state.child_start_time = _int(fields.get("pidStartTime"))
+            state.agent_version = _str(fields.get("agentVersion"))
+            state.pane = _str(fields.get("pane"))
+            state.window = _str(fields.get("window"))
+            state.message_count = 1  # the prompt
+        case "session_started":
+            state.child_session = _str(fields.get("session"), _WORD) or state.child_session
+            state.model = _str(fields.get("model")) or state.model
+        case "settled":
+            state.settled_aborted = fields.get("aborted") is True
+            state.attended = state.attended or fields.get("attended") is True
+        case "human_input":
+            state.message_count += 1
+            state.attended = True
+        case "needs_input":
+            state.needs_input = True
+            if len(state.asks) < _MOST_ASKS and (ask := _str(fields.get("ask"), _WORD)) is not None:
+                words = {key: _str(fields.get(key), _QUESTION) or "" for key in ("kind", "text")}
+                state.asks.append({"ask": ask, **words, "options": _options(fields.get("options"))})
+        case "input_given":
+            ask = _str(fields.get("ask"), _WORD) or ""
+            state.asks = [one for one in state.asks if one["ask"] != ask]
+            state.needs_input = bool(state.asks)
+        case "denied":
+            state.denied += 1
+            if len(state.denials) < _MOST_DENIED:
+                tool, why = _str(fields.get("toolName"), _WORD), _str(fields.get("why"), _WHY)
+                state.denials.append({"tool": tool or "tool", "why": why or ""})
+        case "stderr":
+            if (text := _str(fields.get("text")) or "").strip():
+                state.stderr_tail = text
+        case "left_behind":
+            if len(state.left_behind) < _MOST_LEFT:
+                about = {key: _str(fields.get(key), _WORD) for key in ("comm", "why")}
+                state.left_behind.append({"pid": _int(fields.get("pid")), **about})
+        case "child_exited":
+            state.exit = Exit(_int(fields.get("exitCode")), _str(fields.get("signal")))
 
 
 def _options(value: Any) -> list[dict[str, str]]:
+    """Return the options of a question, which anyone may have written."""
     found = [option for option in value if isinstance(option, dict)] if isinstance(value, list) else []
     return [
-        {key: (_str(option.get(key)) or "")[:_WORD] for key in ("id", "text")}
+        {key: _str(option.get(key), _WORD) or "" for key in ("id", "text")}
         for option in found[:_MOST_OPTIONS]
     ]
-
-
-def _input_given(state: RunState, fields: dict[str, Any], _at: float) -> None:
-    ask = (_str(fields.get("ask")) or "")[:_WORD]
-    state.asks = [one for one in state.asks if one["ask"] != ask]
-    state.needs_input = bool(state.asks)
-
-
-def _stderr(state: RunState, fields: dict[str, Any], _at: float) -> None:
-    text = _str(fields.get("text"))
-    if text and text.strip():
-        state.stderr_tail = text
-
-
-def _left_behind(state: RunState, fields: dict[str, Any], _at: float) -> None:
-    if len(state.left_behind) < _MOST_LEFT:
-        words = {key: value and value[:_WORD] for key in ("comm", "why") for value in [_str(fields.get(key))]}
-        state.left_behind.append({"pid": _int(fields.get("pid")), **words})
-
-
-def _session_started(state: RunState, fields: dict[str, Any], _at: float) -> None:
-    state.child_session = (_str(fields.get("session")) or "")[:_WORD] or state.child_session
-    state.model = _str(fields.get("model")) or state.model
-
-
-def _denied(state: RunState, fields: dict[str, Any], _at: float) -> None:
-    state.denied += 1
-    if len(state.denials) < _MOST_DENIED:
-        tool, why = _str(fields.get("toolName")) or "tool", _str(fields.get("why")) or ""
-        state.denials.append({"tool": tool[:_WORD], "why": why[:_WHY]})
-
-
-def _child_exited(state: RunState, fields: dict[str, Any], _at: float) -> None:
-    state.exit = Exit(_int(fields.get("exitCode")), _str(fields.get("signal")))
-
-
-_TAKE = {
-    "queued": _queued,
-    "run_started": _run_started,
-    "assistant_text": _assistant_text,
-    "tool_call": _tool_call,
-    "tool_result": _message,
-    "message_sent": _message_sent,
-    "usage": _usage,
-    "turn_end": _turn_end,
-    "settled": _settled,
-    "human_input": _human_input,
-    "needs_input": _needs_input,
-    "input_given": _input_given,
-    "stderr": _stderr,
-    "session_started": _session_started,
-    "denied": _denied,
-    "left_behind": _left_behind,
-    "child_exited": _child_exited,
-}
 
 
 def _int(value: Any) -> int | None:
     return value if type(value) is int else None
 
 
-def _str(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
+def _str(value: Any, most: int | None = None) -> str | None:
+    return value[:most] if isinstance(value, str) else None

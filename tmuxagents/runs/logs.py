@@ -1,11 +1,11 @@
 """Files of a run that grow: its logs, written best effort, and the inbox, with the messages to its child.
 
-Log lines that cannot be written are counted and stop nothing: a full disk costs log lines, never the result.
-A child's output keeps its first 8 MB and its last 4 to 8 MB.
+A log line that cannot be written is only counted: a full disk costs log lines, never the result. The log of a
+child's output keeps its first 8 MB and its last 4 to 8 MB.
 
 Watchers get an inotify event only when a file is closed, and we keep events.jsonl open. So with the first
 lines after a silence, we open and close it once (a "knock"). The watcher then reads this run again and again
-until it is silent.
+until the run is silent.
 
 Touches: the run directory.
 """
@@ -24,7 +24,6 @@ from tmuxagents.text import jsonline
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
 # --- logs -------------------------------------------------------------------------------------------------
 
@@ -34,7 +33,7 @@ _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK 
 
 
 class _Log:
-    """A file that is open from its first writing on; `lost` counts what could not be written."""
+    """A log file, opened at the first write; `lost` counts the writes that failed."""
 
     __slots__ = ("_handle", "_path", "lost")
 
@@ -51,7 +50,7 @@ class _Log:
 
 
 class Appender(_Log):
-    """Appends to one file. After a torn write the next text starts on a new line. `knocks`: see above."""
+    """Appends to one file. After a torn write, the next text starts a new line. `knocks`: see above."""
 
     __slots__ = ("_knocks", "_torn", "_wrote_at")
 
@@ -175,11 +174,19 @@ _LOCK_LIMIT_S = 5.0
 
 
 def append_message(run_dir: str, kind: str, text: str | None, **more: str) -> int:
-    """Append a message, an answer with `ask` and `by`; return the message's number. Raises OSError."""
+    """Append a message; return its number. `more`: `ask` and `by` of an answer. Raises OSError."""
     path = f"{run_dir}/{INBOX}"
+    deadline = time.monotonic() + _LOCK_LIMIT_S
     handle = os.open(path, _INBOX_FLAGS, 0o600)
     try:
-        _wait_for_lock(handle)
+        while True:  # but not for ever: a child could keep the lock
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    raise
+                time.sleep(0.01)
         size = os.fstat(handle).st_size
         if size > MOST_MESSAGE_BYTES:
             raise OSError(errno.EFBIG, f"the inbox holds more than {MOST_MESSAGE_BYTES // 1024 // 1024} MB")
@@ -192,18 +199,6 @@ def append_message(run_dir: str, kind: str, text: str | None, **more: str) -> in
     finally:
         os.close(handle)
     return number
-
-
-def _wait_for_lock(handle: int) -> None:
-    """Wait for the lock, but not for ever: a child could keep it."""
-    deadline = time.monotonic() + _LOCK_LIMIT_S
-    while True:
-        try:
-            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= deadline:
-                raise
-            time.sleep(0.01)
 
 
 def _pieces(path: str, offset: int) -> Iterator[tuple[list[InboxMessage], int]]:
@@ -239,14 +234,9 @@ class Inbox:
 
 
 def _parse(line: bytes) -> InboxMessage | None:
-    """Parse a line; None if it is not a message: a child can write there, too."""
-    if jsonline.is_dense(line):
-        return None
-    try:
-        raw: Any = jsonline.decode(line)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(raw, dict) or raw.get("kind") not in INBOX_KINDS:
+    """Parse a line; return None if it is no message, since a child can write to the inbox, too."""
+    raw = directory.document_of(line)
+    if raw is None or raw.get("kind") not in INBOX_KINDS:
         return None
     number, text = raw.get("inboxId"), raw.get("text")
     if type(number) is not int or number < 1 or not (isinstance(text, str) or raw["kind"] == STOP):

@@ -28,7 +28,7 @@ def mark_of(path: str) -> Mark | None:
 
 
 def is_settled(folder: Mark) -> bool:
-    """Say whether the mark of a folder is reliable: a change may not show in it if it is very recent."""
+    """Say whether the mark of a folder is reliable: a very recent change may not show in it."""
     return time.time_ns() - folder[3] > SETTLED_NS
 
 

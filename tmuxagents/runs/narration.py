@@ -1,7 +1,7 @@
 """Words for what a child is doing: a phrase for each event, and the transcript made of the phrases. Pure.
 
-A phrase adds nothing to the events: a call without a usable argument becomes `Running TOOL`. The transcript
-is plain text without escape sequences from the child. `render` shows the phrases of calls in the window.
+A phrase says only what its event says: a call without a usable argument becomes `Running TOOL`. The
+transcript is plain text without escape sequences from the child. `render` shows the phrases in the window.
 """
 
 from __future__ import annotations
@@ -145,24 +145,17 @@ def named_call(fields: Mapping[str, Any]) -> str | None:
 def phrase_of_call(tool: str, args: Any, width: int = DEFAULT_WIDTH) -> tuple[str, str | None]:
     """Return the phrase of a call, and what the call is about."""
     words = WORDS.get(tool)
-    argument = _argument(words, args, width) if words else None
-    if words is None or argument is None:
+    if words is None or not isinstance(args, dict):
         return f"Running {tool}", None
-    return words.call.format(argument), argument
-
-
-def _argument(words: Words, args: Any, width: int) -> str | None:
-    if not isinstance(args, dict):
-        return None
     value = args.get(words.argument)
     if value is None and words.argument == "path":
         value = next((args[key] for key in _PATHS if key in args), None)
     if not isinstance(value, str) or not value.strip():
-        return None
+        return f"Running {tool}", None
     if words.argument == "command":
         first = next(line for line in value.split("\n") if line.strip()).strip()
-        return first if len(first) <= width else first[: width - 3] + "..."
-    return value
+        value = first if len(first) <= width else first[: width - 3] + "..."
+    return words.call.format(value), value
 
 
 def _word(value: Any) -> str | None:
@@ -194,7 +187,7 @@ def header(plan: Plan, started: str) -> list[str]:
     return [*(f"{name}: {safe.line(str(value))}" for name, value in values if value), ""]
 
 
-def entry(event: Event, phrase: str | None) -> str | None:
+def entry(event: Event, phrase: str | None) -> str | None:  # noqa: PLR0911  (a case for each type of event)
     """Return the transcript's entry of one event, None if it has none. `phrase` is the narrator's.
 
     The entry may hold newlines, but nothing else that a terminal obeys.
@@ -212,14 +205,11 @@ def entry(event: Event, phrase: str | None) -> str | None:
     if event.type == "left_behind":
         process = safe.line(f"{fields.get('comm')} ({fields.get('pid')})")
         return f"Left running: {process}: {safe.line(str(fields.get('why')))}"
-    return _said(event) if event.type in _SAID else None
-
-
-def _said(event: Event) -> str:
-    """Return the entry of a message to a child, of a wait for a person, or of a denied tool call."""
-    words = event.fields.get("text") or event.fields.get("kind") or event.fields.get("toolName")
+    if event.type not in _SAID:
+        return None
+    words = fields.get("text") or fields.get("kind") or fields.get("toolName")
     if event.type == "denied":
-        words = f"{words}: {event.fields.get('why')}"
+        words = f"{words}: {fields.get('why')}"
     return f"{_SAID[event.type]}: {safe.text(str(words)).strip()}"
 
 

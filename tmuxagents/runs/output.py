@@ -46,13 +46,10 @@ def answer(run: RunView, max_bytes: int | None = None) -> str | None:
 
 
 def event_lines(run_dir: str, *, after: int, follow: bool) -> Iterator[bytes]:
-    """Yield the event lines after a sequence number."""
-    for line in _lines(run_dir, directory.EVENTS, follow=follow):
-        event = events.decode(line)
-        if event is not None and event.seq > after:
-            yield events.encode(event).removesuffix(
-                b"\n"
-            )  # in our own form, even if another program wrote it
+    """Yield the event lines after a sequence number, in our own form even if another program wrote them."""
+    for event in _events(run_dir, follow=follow):
+        if event.seq > after:
+            yield events.encode(event).removesuffix(b"\n")
 
 
 def session_lines(
@@ -116,11 +113,15 @@ def transcript_lines(run_dir: str, *, follow: bool) -> Iterator[bytes]:
 def _told_again(run_dir: str, *, follow: bool) -> Iterator[tuple[float, bytes]]:
     """Yield the transcript entries made from the events, each with its time."""
     narrator = Narrator()
-    for line in event_lines(run_dir, after=0, follow=follow):
-        event = events.decode(line)
-        entry = narration.entry(event, narrator.phrase(event)) if event is not None else None
-        if event is not None and entry is not None:
+    for event in _events(run_dir, follow=follow):
+        entry = narration.entry(event, narrator.phrase(event))
+        if entry is not None:
             yield event.at, entry.encode()
+
+
+def _events(run_dir: str, *, follow: bool) -> Iterator[Event]:
+    """Yield the events of a run; with `follow`, until the run has ended."""
+    return filter(None, map(events.decode, _lines(run_dir, directory.EVENTS, follow=follow)))
 
 
 def _lines(run_dir: str, name: str, *, follow: bool) -> Iterator[bytes]:
@@ -158,24 +159,15 @@ def _lines(run_dir: str, name: str, *, follow: bool) -> Iterator[bytes]:
 def told(run_dir: str) -> RunSaid:
     """Return what a run said, for its session's transcript and the prompt of a run that continues it."""
     run = inspect(run_dir)
-    how = run.standing.verdict
-    messages = conversation.messages(_asked(run), _events(run_dir))
+    asked, how = run.plan.task, run.standing.verdict
+    written = directory.read_bytes(f"{run_dir}/{directory.PROMPT}", limit=_BIGGEST_PROMPT)
+    if written is not None:
+        asked = prompt.without_transcript(written.decode("utf-8", "replace"), asked, run.plan.replayed)
+    messages = conversation.messages(asked, _events_read(run_dir))
     return conversation.RunSaid(run.standing.status, messages, how.error_message if how else None)
 
 
-def _asked(run: RunView) -> str:
-    """Return a run's prompt, without the transcript of the runs before it."""
-    task = run.plan.task
-    written = directory.read_bytes(f"{run.run_dir}/{directory.PROMPT}", limit=_BIGGEST_PROMPT)
-    if written is None:
-        return task
-    text = written.decode("utf-8", "replace")
-    return prompt.without_transcript(text, task, run.plan.replayed)
-
-
-def _events(run_dir: str) -> Iterator[Event]:
-    with contextlib.suppress(NotPossible):  # the part that could be read is enough
-        for line in _lines(run_dir, directory.EVENTS, follow=False):
-            event = events.decode(line)
-            if event is not None:
-                yield event
+def _events_read(run_dir: str) -> Iterator[Event]:
+    """Yield the events of a run as far as the log can be read: that part is enough."""
+    with contextlib.suppress(NotPossible):
+        yield from _events(run_dir, follow=False)

@@ -1,8 +1,7 @@
 """Read a run's directory, once or again and again, and no part of it twice. Writes nothing.
 
-While the wrapper lives, reading may continue from another process's checkpoint: the state after the first
-part of the events, as one text. Once the wrapper is gone, the whole log is read again, unless a result says
-how the run ended.
+While the wrapper lives, a reader may continue from the checkpoint of another process. Once the wrapper is
+gone, the whole log is read again, unless a result says how the run ended.
 
 Joins.
 """
@@ -50,8 +49,8 @@ class Checkpoint(Record):
     calls: list[Call]  # those without a result so far
 
 
-# A checksum covers the text. A text that is damaged, or of another version, is ignored. RunReader checks
-# which file a checkpoint belongs to. No ending is ever concluded from a checkpoint.
+# A text with a wrong checksum, or of another version, is ignored. RunReader checks whether a checkpoint
+# belongs to the events file. No ending is ever concluded from a checkpoint.
 
 
 def encode_checkpoint(point: Checkpoint) -> str | None:
@@ -116,7 +115,7 @@ def presence_of(wrapper: Mapping[str, Any] | None, machine: Mapping[str, Any] | 
 class RunReader:
     """Reads a run's directory again and again: no event twice, and no file that has not changed.
 
-    `take` gets each event. `checkpoint`: of an earlier reader, if there is one; only without `take`.
+    `take` gets each event. `checkpoint`: the text of an earlier reader, if there is one; only without `take`.
     """
 
     __slots__ = (
@@ -135,7 +134,7 @@ class RunReader:
         self._result: dict[str, Any] | None = None
         self._marks: dict[str, Mark | None] = {}
         self.folder: Mark | None = None  # of the directory, before the last reading
-        self._read_in: Mark | None = None  # the same, before the last reading of events
+        self._read_in: Mark | None = None  # `folder` when events were last read
         self._begin_anew(None)
 
     def _begin_anew(self, events_file: tuple[int, ...] | None) -> None:
@@ -144,7 +143,7 @@ class RunReader:
         self._narrator = Narrator()
         self._events = events_file  # device and inode
         self._offset = self._lines = 0
-        self._tail = b""  # the last bytes that were read
+        self._tail = b""  # the last bytes before the offset
         self._early = _HEAD  # how many of the next lines may be the start of the run
         self._started = False
         self._since: Mark | None = None  # the mark of the events at our checkpoint
@@ -152,9 +151,9 @@ class RunReader:
     def facts(self, run_dir: str, presence: str | None = None) -> Facts:
         """Read what is new, in an order that cannot mislead, and return the facts.
 
-        First we read who the wrapper is and whether it lives, then its files. A wrapper writes its result
-        before it exits, so "gone" followed by "no result" is no race. If a wrapper came in between, we read
-        all again. We do the same if a checkpoint was used and the events must now decide the ending.
+        First we read which process the wrapper is and whether it lives, then its files. A wrapper writes its
+        result before it exits, so "gone" and then "no result" is no race. If a wrapper came in between, we
+        read all again. We do the same if a checkpoint was used and the events must now decide the ending.
         `presence`: given if the caller knows that the wrapper lives.
         """
         while True:
@@ -168,8 +167,12 @@ class RunReader:
             wrapper = self._read_wrapper(run_dir)
             where = presence or presence_of(wrapper, self.machine)
             text, self._checkpoint = self._checkpoint, None
-            if text is not None and where in GOES_ON:
-                self._continue_from(text)
+            point = decode_checkpoint(text) if text is not None and where in GOES_ON else None
+            if point is not None:  # `_read_events` checks whether it belongs to these events
+                self.state, self.activity = point.state, point.activity
+                self._narrator.take_up(point.calls)
+                self._events, self._offset, self._tail = point.mark[:2], point.offset, point.tail
+                self._lines, self._since, self._started = point.lines, point.mark, True
             self._read_events(run_dir)
             if self._is_new(run_dir, directory.RESULT):
                 self._result = directory.read_result(run_dir)
@@ -182,16 +185,6 @@ class RunReader:
             if late and self._read_wrapper(run_dir) != wrapper:
                 continue
             return Facts(presence=where, started=self._started, result=result)
-
-    def _continue_from(self, text: str) -> None:
-        """Take up a checkpoint; `_read_events` checks whether it belongs to these events."""
-        point = decode_checkpoint(text)
-        if point is not None:
-            self.state, self.activity = point.state, point.activity
-            self._narrator.take_up(point.calls)
-            self._events, self._offset, self._tail = point.mark[:2], point.offset, point.tail
-            self._lines = point.lines
-            self._since, self._started = point.mark, True
 
     def checkpoint(self) -> str | None:
         """Return a checkpoint for the next reader; None if that reader should begin with the first event."""

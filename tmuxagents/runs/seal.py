@@ -1,7 +1,7 @@
 """A run's seal: a file outside of its directory with hashes of its plan and the identity of its child.
 
-A child can write to its run's directory, so a file there counts only if the seal agrees. The child runs as
-the same user and could forge the seal, too, but not by writing to the run's directory alone. The
+A child can write to its run's directory, so a file there counts only if its hash is in the seal. The child
+runs as the same user and could forge the seal, too, but not by writing to the run's directory alone. The
 launcher writes the seal, and the wrapper adds a line about the child (both through `runs/writing`).
 
 Touches: seals beside the run directories.
@@ -12,7 +12,6 @@ from __future__ import annotations
 from tmuxagents.cpython import sha256
 from tmuxagents.runs import directory, documents
 from tmuxagents.system import identity
-from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,15 +50,16 @@ def sealed(run_dir: str) -> Sealed:
         [] if known is None else [name for name, text in found.items() if known.get(name) != _digest(text)]
     )
     texts = {name: text for name in _TEXTS if (text := found[name]) is not None}
-    document = _document(found[directory.META])
+    document = directory.document_of(found[directory.META])
     plan = None if document is None else documents.plan_of(document)
     return Sealed(plan, texts, changed, sealed=known is not None)
 
 
 def large_plan(run_dir: str) -> bytes | None:
-    """Return a plan that is larger than most; None if it is not the one that was sealed.
+    """Return a plan above the usual limit; None if it is not the one that was sealed.
 
-    A child can make its plan as large as it likes, and every look reads the plans of all runs.
+    Only the seal proves that such a plan is ours: a child can write a plan of any size, and every look reads
+    the plans of all runs.
     """
     known, sizes = _object(run_dir, "files"), _object(run_dir, "sizes")
     text = _read(run_dir, directory.META, sizes)
@@ -91,15 +91,7 @@ def _object(run_dir: str, key: str) -> dict[str, Any] | None:
 
 def _lines(run_dir: str) -> list[dict[str, Any]]:
     text = directory.read_bytes(directory.seal_of(run_dir), limit=_LIMIT) or b""
-    return [line for line in map(_document, text.split(b"\n")) if line is not None]
-
-
-def _document(text: bytes | None) -> dict[str, Any] | None:
-    try:
-        document = jsonline.decode(text) if text else None
-    except (ValueError, RecursionError):
-        return None
-    return document if isinstance(document, dict) else None
+    return [line for line in map(directory.document_of, text.split(b"\n")) if line is not None]
 
 
 def _digest(text: bytes | None) -> str | None:

@@ -75,7 +75,7 @@ class Queue:
             os.close(handle)
 
     def take(self, most: int) -> int | None:
-        """Take one of `most` slots; None if all are taken, or another process is trying them right now."""
+        """Take one of `most` slots; None if all are taken, or if another process is just taking one."""
         gate = _opened(self._gate)
         try:
             fcntl.flock(gate, fcntl.LOCK_EX | fcntl.LOCK_NB)

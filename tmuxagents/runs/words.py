@@ -67,7 +67,7 @@ def short_id(run_id: str, others: Iterable[str]) -> str:
 
 
 def title(name: Any, task: Any) -> str:
-    """Return what people call a run: its name, else the first words of its task; never for tmux."""
+    """Return what people call a run: its name, or the first words of its task. Never give it to tmux."""
     return cell(name) if name else fit(plain(task), TITLE)
 
 
@@ -168,11 +168,13 @@ def plain(value: Any) -> str:
     return (safe.line(value) if value and isinstance(value, str) else "") or NONE
 
 
-def _status(shown: SnapshotRow) -> str:
-    status, reason = shown.run["status"], shown.run["reason"]
+def detailed(shown: SnapshotRow, state: str | None = None) -> str:
+    """Return the status of a run, or its `state` if given, with the reason of a failure and the host."""
+    status = shown.run["status"]
     if status in (records.FAILED, records.ABORTED):
-        return f"{status} ({cell(reason)})"
-    return status if shown.host is None or status in records.ENDED else f"{status} (on {cell(shown.host)})"
+        return f"{status} ({cell(shown.run['reason'])})"
+    state = state or str(status)
+    return state if shown.host is None or status in records.ENDED else f"{state} (on {cell(shown.host)})"
 
 
 def change_line(shown: SnapshotRow) -> str:
@@ -196,11 +198,8 @@ def changes(runs: Sequence[SnapshotRow], cursor: str, *, reset: bool) -> list[st
 
 def stopped_line(shown: SnapshotRow, *, was_over: bool = False) -> str:
     """Return the line of a run after a stop."""
-    return (
-        f"{shown.short} had already ended ({shown.run['status']})"
-        if was_over
-        else f"{shown.short} {_status(shown)}"
-    )
+    said = f"had already ended ({shown.run['status']})" if was_over else detailed(shown)
+    return f"{shown.short} {said}"
 
 
 def cause(message: str) -> str:
@@ -219,9 +218,8 @@ def follow_line(shown: SnapshotRow, width: int = WIDTH) -> str:
     elapsed = NONE if run["startedAt"] is None else figures.span(run["elapsedSeconds"])
     if elapsed != NONE and run["status"] == records.RUNNING and type(run["timeout"]) in (int, float):
         elapsed += f" of {figures.exact(run['timeout'])}"
-    return fit(
-        f"{shown.short} {title(run['name'], run['task'])} {_status(shown)} {elapsed} {plain(said)}", width
-    )
+    parts = (shown.short, title(run["name"], run["task"]), detailed(shown), elapsed, plain(said))
+    return fit(" ".join(parts), width)
 
 
 _KEYS = ("input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost")

@@ -1,9 +1,9 @@
 """Change a run directory: make it whole, lock and claim it, replace its files, announce its end.
 
 Files on which other processes rely (wrapper.json, result.json) are written atomically. A child runs as the
-same user and may put anything in our way. So nothing is written through a link: the directory is opened
-first, and files are named inside it. Anything in the way is moved aside. This module also makes and removes a
-run's seal (runs/seal).
+same user and may put anything in our way. So nothing is written through a link: we open the directory first
+and name files relative to it. Anything in the way is moved aside. This module also makes and removes a run's
+seal (runs/seal).
 
 Touches: the run directory.
 """

@@ -1,6 +1,6 @@
 """How runs ended and what they answered, as text: for `output`, `wait --output` and `run`.
 
-The text of a run that failed cannot be mistaken for an answer: a line with the ending comes before it.
+A line with the ending comes before the text of a run that failed, so that nobody takes it for an answer.
 
 Pure.
 """

@@ -1,4 +1,4 @@
-"""The answers of `poll` and `statusline`: the query of a caller, changes, snapshots as documents. Joins."""
+"""What `poll` and `statusline` print: a caller's query, changes since a cursor, documents, counts. Joins."""
 
 from __future__ import annotations
 
@@ -40,13 +40,12 @@ def query_of(  # noqa: PLR0913  (one parameter per choice)
 ) -> Query:
     """Return the query of a caller: for the named runs, for all, or for those of its owner or project.
 
-    `ended`: show all ended runs, too, or these. `others`: also the runs of other parents in the project.
+    `ended`: also show ended runs, all or these. `others`: also those of other parents in the project.
     """
     if references := tuple(references):
         return Query(Scope("named"), references=references, active=False, wanted=wanted)
     which = ended if isinstance(ended, tuple) else ALL_ENDED if ended else None
-    owner = None if others else caller.owner
-    own = Scope("owner", owner) if owner else Scope("project", caller.project)
+    own = Scope("project", caller.project) if others else caller.scope
     return Query(
         Scope("all") if everywhere else own,
         active=not unread,
@@ -96,7 +95,7 @@ def changes(caller: Caller, query: Query, cursor: str) -> tuple[Snapshot, bool]:
 
 
 def changes_by(registry: Registry, caller: Caller, query: Query, cursor: str) -> tuple[Snapshot, bool]:
-    """Return the same through an open registry. For a first cursor, recent endings are changes, too."""
+    """Return the same through an open registry. For a first cursor, recent endings count as changes."""
     builder = SnapshotBuilder(registry, query, caller)
     snapshot = builder.snapshot
     with registry.reading():
@@ -132,7 +131,7 @@ def follow(
         time.sleep(max(0.0, begun + ROUND_S - time.monotonic()))
 
 
-# --- what a snapshot says ---------------------------------------------------------------------------------
+# --- what a snapshot shows --------------------------------------------------------------------------------
 
 
 def ended(snapshot: Snapshot) -> list[bool]:
@@ -160,13 +159,13 @@ def went_well(snapshot: Snapshot, ids: Container[str], caller: Caller) -> bool:
 
 
 def missing(snapshot: Snapshot, ids: Iterable[str]) -> list[str]:
-    """Return the runs that the snapshot lacks: their ending is unknown."""
+    """Return the runs that are not in the snapshot, whose ending is thus unknown."""
     there = {row.run["runId"] for row in snapshot.rows}
     return [run_id for run_id in ids if run_id not in there]
 
 
 def counts_line(snapshot: Snapshot, environment: Mapping[str, str]) -> str:
-    """Return the counts above a list. They name the scope in tmux, whose status line counts other runs."""
+    """Return the counts above a list. In tmux they name the scope, as its status line counts other runs."""
     kind = snapshot.query.scope.kind
     whose = (
         "bg all" if kind == "all" else "bg here" if kind == "project" and environment.get("TMUX") else "bg"
@@ -204,7 +203,7 @@ def as_document(snapshot: Snapshot, caller: Caller, *, timed_out: bool = False) 
 
 
 def as_json(snapshot: Snapshot, caller: Caller, *, timed_out: bool = False) -> bytes:
-    """Encode the poll document; run documents that the registry holds encoded are copied."""
+    """Encode the poll document. Run documents that the registry stores are copied, not encoded again."""
     from tmuxagents.text import jsonline  # noqa: PLC0415  (for documents only)
 
     document = as_document(snapshot, caller, timed_out=timed_out)

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 TAKEN_WITHIN_S = 13.0  # a little longer than the wrapper waits for the child to take it
 LONGEST = 1024 * 1024
 _LOOK_S = 0.05
-_FOLLOW_UP, _STOP = "followUp", "stop"
 
 
 class Sending:
@@ -89,45 +88,39 @@ class Sending:
         return self._reply.is_finished and (how is None or how.status == records.COMPLETED)
 
 
-class Answering:
-    """One answer to one run. `by`: the person or program that answers, for the events."""
+def answer_question(run_dir: str, said: Sequence[str], *, by: str) -> tuple[RunView, dict[str, Any], str]:
+    """Answer a child's question; return the run, the question and the source of the answer that counts.
 
-    def __init__(self, run_dir: str, *, by: str) -> None:
-        self._run_dir = run_dir
-        self._by = by
-        self._ask = ""
-        self._given: str | None = None  # by whom it was answered
-        self._follower = Follower(run_dir, self._take)
+    `said`: `allow`, `deny`, an option or a text; if there are several questions, first the id of one. `by`:
+    the person or program that answers, for the events.
+    """
+    given: dict[Any, str] = {}  # question -> by whom it was answered
 
-    def answer(self, said: Sequence[str]) -> tuple[RunView, dict[str, Any], str]:
-        """Give an answer; return the run, the question and by whom it was answered.
+    def take(event: Event) -> None:
+        if event.type == "input_given" and isinstance(event.fields.get("ask"), str):
+            given[event.fields["ask"]] = str(event.fields.get("by"))
 
-        `said`: `allow`, `deny`, an option or a text; before it the id of the question, if there are several.
-        """
-        run = self._follower.look()
-        ask, answer = _chosen(run, said)
-        self._ask = ask["ask"]
-        check(answer)
-        if run.is_far:
-            told = _ask_there(run, "answer", {"ask": self._ask, "text": answer, "by": self._by})
-            return run, ask, str(told.get("by"))
-        with _writing("answer"):
-            logs.append_message(self._run_dir, events.INBOX_ANSWER, answer, ask=self._ask, by=self._by)
-        wake(run)
-        deadline = time.monotonic() + TAKEN_WITHIN_S
-        while self._given is None:
-            if run.ended:
-                raise NotPossible(f"Run {run.run_id} has ended before it got the answer.", kind="run-ended")
-            if time.monotonic() >= deadline:
-                message = f"The child of run {run.run_id} has not taken the answer in time."
-                raise NotPossible(message, kind="run-busy", hint=f"tmuxagents poll {run.run_id[:8]}")
-            time.sleep(_LOOK_S)
-            run = self._follower.look()
-        return run, ask, self._given
-
-    def _take(self, event: Event) -> None:
-        if event.type == "input_given" and self._ask and event.fields.get("ask") == self._ask:
-            self._given = str(event.fields.get("by"))
+    follower = Follower(run_dir, take)
+    run = follower.look()
+    given.clear()  # earlier questions may have had the same id
+    ask, text = _chosen(run, said)
+    check(text)
+    if run.is_far:
+        told = _ask_there(run, "answer", {"ask": ask["ask"], "text": text, "by": by})
+        return run, ask, str(told.get("by"))
+    with _writing("answer"):
+        logs.append_message(run_dir, events.INBOX_ANSWER, text, ask=ask["ask"], by=by)
+    wake(run)
+    deadline = time.monotonic() + TAKEN_WITHIN_S
+    while ask["ask"] not in given:
+        if run.ended:
+            raise NotPossible(f"Run {run.run_id} has ended before it got the answer.", kind="run-ended")
+        if time.monotonic() >= deadline:
+            message = f"The child of run {run.run_id} has not taken the answer in time."
+            raise NotPossible(message, kind="run-busy", hint=f"tmuxagents poll {run.run_id[:8]}")
+        time.sleep(_LOOK_S)
+        run = follower.look()
+    return run, ask, given[ask["ask"]]
 
 
 def _chosen(run: RunView, said: Sequence[str]) -> tuple[dict[str, Any], str]:
@@ -244,9 +237,9 @@ def _ask_there(run: RunView, verb: str, asked: dict[str, Any]) -> dict[str, Any]
 class ReplyFinder:
     """Finds the reply of a child to one message in the run's events.
 
-    The events show when the child took a message, but it may read the message much later: steering messages
-    one by one after a turn, follow-ups when it is done. So the order of turns decides to which message a
-    text replies. `number` is the message's number, set as soon as it is known.
+    The events show when the child took a message. The child may read it much later: a steering message after
+    a turn, one at a time, and a follow-up when it is done. So the order of turns decides which message a text
+    answers. `number` is the message's number, set as soon as it is known.
     """
 
     def __init__(self) -> None:
@@ -264,35 +257,27 @@ class ReplyFinder:
         """Fold one event."""
         if self.is_over:
             return
-        if event.type in ("message_sent", "human_input"):
-            self._queue(event.fields.get("inboxId"), event.fields.get("kind"))
-        elif event.type == "assistant_text":
-            if self.is_taken and (self.number in self._read or self.text is None):
-                self.text = event.fields.get("text") or self.text
-        elif event.type == "turn_end":
-            self._end_turn(finished=event.fields.get("stopReason") == "stop")
-        elif event.type == "settled":
+        kind, fields = event.type, event.fields
+        if kind in ("message_sent", "human_input") and fields.get("kind") != events.STOP:
+            number = fields.get("inboxId")
+            self.is_taken = self.is_taken or (number is not None and number == self.number)
+            follows = self._following if fields.get("kind") == events.FOLLOW_UP else self._steering
+            (self._read if self._is_idle else follows).append(number)
+            self._is_idle = False
+        elif kind == "assistant_text":
+            text = fields.get("text")
+            if self.is_taken and isinstance(text, str) and (self.number in self._read or self.text is None):
+                self.text = text or self.text
+        elif kind == "turn_end":
+            is_finished = fields.get("stopReason") == "stop"
+            if self.is_taken:
+                self.is_finished = is_finished
+                self.is_over = is_finished and self.number in self._read
+            if is_finished:
+                self._read = []
+            queue = self._steering or (self._following if is_finished else [])
+            if queue:
+                self._read.append(queue.pop(0))
+        elif kind == "settled":
             self.is_over, self._is_idle = self.is_taken, True
             self._steering, self._following, self._read = [], [], []
-
-    def _queue(self, number: int | None, kind: object) -> None:
-        if kind == _STOP:
-            return
-        self.is_taken = self.is_taken or (number is not None and number == self.number)
-        if self._is_idle:
-            self._read.append(number)
-        elif kind == _FOLLOW_UP:
-            self._following.append(number)
-        else:
-            self._steering.append(number)
-        self._is_idle = False
-
-    def _end_turn(self, *, finished: bool) -> None:
-        if self.is_taken:
-            self.is_finished = finished
-            self.is_over = finished and self.number in self._read
-        if finished:
-            self._read = []
-        queue = self._steering or (self._following if finished else [])
-        if queue:
-            self._read.append(queue.pop(0))

@@ -1,7 +1,7 @@
 """Take a snapshot: the runs of a query with their current status, their counts and a cursor. Joins.
 
-The registry lists the runs. A run is read only if its row is outdated (registry/current), and only from its
-checkpoint on; then its row is updated. The registry also stores when an ending was first shown.
+The registry lists the runs. A run is read only if its row is outdated (registry/current), from its checkpoint
+on; then the row is updated. The registry also stores when an ending was first shown.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Query:
         self.references = tuple(references)  # ids, names and the like; the snapshot turns them into `ids`
         self.active = active  # show the active runs of the scope
         self.ended = ended  # show these ended runs of it, too
-        self.statuses = tuple(statuses)  # if there are any, show only runs with one of them
+        self.statuses = tuple(statuses)  # show only runs with one of these, unless it is empty
         self.unread = unread  # of the ended runs, show only those whose answers the caller does not have
         self.wanted = wanted
         self.alone = alone  # check only runs of the scope, which must be "named"
@@ -100,7 +100,7 @@ def take(query: Query, caller: Caller) -> Snapshot:
 
 
 def take_by(registry: Registry, query: Query, caller: Caller, ended: Iterable[RunView] = ()) -> Snapshot:
-    """Take a snapshot through an open registry. `ended`: runs of the query that were read after their end."""
+    """Take a snapshot through an open registry. `ended`: runs of the query, read after they had ended."""
     builder = SnapshotBuilder(registry, query, caller, ended)
     snapshot = builder.snapshot
     query = snapshot.query
@@ -327,9 +327,9 @@ class SnapshotBuilder:
         )
 
     def _is_of_here(self, row: Row) -> bool:
-        """Say whether a watcher that starts here announces an ended run.
+        """Say whether a watcher that is started here will announce an ended run.
 
-        Another pid namespace of this host may have written the row.
+        A process in another pid namespace of this host may have written the row.
         """
         if row.host is None:
             return True

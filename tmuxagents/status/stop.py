@@ -50,7 +50,11 @@ def stop(run_dirs: Sequence[str], cause: Cause = STOPPED) -> list[RunView]:
             refusals.append(why)
     if refusals:
         raise refusals[0]
-    ended |= {run_dir: _end_far(run_dir) for run_dir in far}
+    for run_dir in far:  # their results come here a little later
+        deadline = time.monotonic() + MIRRORED_WITHIN_S
+        while not (run := inspect(run_dir)).ended and time.monotonic() < deadline:
+            time.sleep(_LOOK_S)
+        ended[run_dir] = run
     return [ended[run_dir] for run_dir in run_dirs]
 
 
@@ -72,16 +76,6 @@ def _ask_far(run_dir: str, cause: Cause) -> None:
         from tmuxagents.slurm import commands  # noqa: PLC0415  (as above)
 
         commands.stop_job(run_dir, os.environ)
-
-
-def _end_far(run_dir: str) -> RunView:
-    """Wait until the result of a run that was stopped elsewhere is here."""
-    deadline = time.monotonic() + MIRRORED_WITHIN_S
-    run = inspect(run_dir)
-    while not run.ended and time.monotonic() < deadline:
-        time.sleep(_LOOK_S)
-        run = inspect(run_dir)
-    return run
 
 
 def why_not(run_dir: str) -> TmuxAgentsError | None:

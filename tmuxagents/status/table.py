@@ -1,7 +1,7 @@
-"""The list of runs: a row for each, coloured for a terminal and never wider than it. Pure.
+"""The list of runs: a row for each, coloured and cut for a terminal. Pure.
 
 On a narrow terminal whole columns are left out, the least important first. Without a terminal all columns are
-shown, and only the last one, the activity or the answer, is cut.
+shown, and only the last one (the activity or the answer) is cut.
 """
 
 from __future__ import annotations
@@ -60,7 +60,11 @@ def lines(
         _narrow(columns_, width)
     *before, last = columns_
     for heading in before:
-        columns_[heading] = _aligned(heading, columns_[heading])
+        if heading in _RIGHT:
+            wide = max(map(columns, columns_[heading]))
+            columns_[heading] = [" " * (wide - columns(cell)) + cell for cell in columns_[heading]]
+        else:
+            columns_[heading] = padded(columns_[heading])
     room = (words.WIDTH if width is None else width) - sum(
         columns(columns_[one][0]) + len(GAP) for one in before
     )
@@ -108,23 +112,13 @@ def _cells(shown: SnapshotRow, now: float, *, is_narrow: bool) -> dict[str, str]
         _ID: shown.short,
         _NAME: words.title(run["name"], run["task"]),
         _PRESET: words.cell(run["preset"]),
-        _STATUS: state(run) if is_narrow else _status(run, shown.host),
+        _STATUS: state(run) if is_narrow else words.detailed(shown, state(run)),
         _TIME: f"{took} of {figures.exact(limit)}" if limit else took,
         _AGE: figures.age(now - run["createdAt"]) if run["createdAt"] else NONE,
         _MODEL: words.cell(run["model"]).rpartition("/")[2],
         _COST: figures.money(run["usage"]["cost"] or 0.0) or NONE,
         _ACTIVITY: _activity(shown),
     }
-
-
-def _status(run: Run, host: str | None) -> str:
-    if run["status"] in (records.FAILED, records.ABORTED):
-        return f"{run['status']} ({words.cell(run['reason'])})"
-    return (
-        state(run)
-        if host is None or run["status"] in records.ENDED
-        else f"{state(run)} (on {words.cell(host)})"
-    )
 
 
 def _activity(shown: SnapshotRow) -> str:
@@ -156,13 +150,6 @@ def _narrow(columns_: dict[str, list[str]], width: int) -> None:
         )
         if wide + _LEAST_ACTIVITY > width:
             columns_.pop(heading, None)
-
-
-def _aligned(heading: str, cells: list[str]) -> list[str]:
-    if heading not in _RIGHT:
-        return padded(cells)
-    wide = max(map(columns, cells))
-    return [" " * (wide - columns(cell)) + cell for cell in cells]
 
 
 def _styles(run: Run) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Wait for runs: one poll() over all their wrappers, then a snapshot as soon as they have ended. Joins.
 
-Imports and the connection to the database come before the sleep, so that the answer is fast. The idle
+Modules are imported and the database is opened before the wait, so that the answer after it is fast. The idle
 connection holds no transaction, so it blocks no other program.
 """
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 LOOK_S = 0.05  # until there is a wrapper to wait for
 LOOK_FAR_S = 0.2  # for a run whose files come from another machine
 LOOK_ELSEWHERE_S = 1.0  # for a run on another host, or a live one, which a person may have taken over
-_LONGEST_S = 86400.0  # the kernel's counter of milliseconds is small
+_LONGEST_S = 86400.0  # the kernel counts milliseconds in 32 bits
 
 
 def is_over(run: RunView) -> bool:
@@ -214,7 +214,10 @@ class QueryWait:
             )
         over: list[RunView] = []
         name = registry.name()
-        if not self._has_ended_already(registry):
+        if self._any and self._since is not None:  # a run that has ended since the cursor will do
+            changed, _ = poll.changes_by(registry, self._caller, self._query, self._since)
+            self.in_time = any(poll.ended(changed))
+        if not self.in_time:
             # A snapshot before the wait loads modules, files and statements. So the one after it is fast.
             take_by(registry, self._again, self._caller)
             registry.get_ready()
@@ -227,10 +230,3 @@ class QueryWait:
         if self._since is not None:
             self.changes = poll.changes_by(registry, self._caller, self._query, self._since)
         return snapshot
-
-    def _has_ended_already(self, registry: Registry) -> bool:
-        """Say whether a run has ended since the cursor, if any run will do."""
-        if self._any and self._since is not None:
-            changed, _ = poll.changes_by(registry, self._caller, self._query, self._since)
-            self.in_time = any(poll.ended(changed))
-        return self.in_time

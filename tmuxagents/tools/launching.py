@@ -233,12 +233,12 @@ def send_to_agent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> A
 
 def answer_agent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
     """Answer a question of a child, and wait until the child has the answer."""
-    from tmuxagents.status.send import Answering  # noqa: PLC0415  (few children ask)
+    from tmuxagents.status.send import answer_question  # noqa: PLC0415  (few children ask)
 
     faults.refuse()
     said = [word for word in (arguments.get("ask"), arguments["answer"]) if word]
-    answering = Answering(door.find(arguments["runId"]), by=f"parent {door.caller.owner or ''}".strip())
-    run, ask, by = answering.answer(said)
+    parent = f"parent {door.caller.owner or ''}".strip()
+    run, ask, by = answer_question(door.find(arguments["runId"]), said, by=parent)
     found = take(poll.named([run.run_id]), door.caller)
     text = answers.answered(run.run_id, ask["text"], by)
     return Answer(text, {"run": found.rows[0].run}, found.warnings)

@@ -94,11 +94,11 @@ def send(*, run: str) -> None:
 @_JSON
 def answer(*, run: str) -> None:
     """Give the answer on stdin to a run."""
-    from tmuxagents.status.send import Answering  # noqa: PLC0415  (as above)
+    from tmuxagents.status.send import answer_question  # noqa: PLC0415  (as above)
 
     asked = _asked()
-    answering = Answering(lookup.find_run(run, lookup.here()), by=str(asked.get("by")))
-    _, _, by = answering.answer([str(asked.get("ask")), str(asked.get("text"))])
+    said = [str(asked.get("ask")), str(asked.get("text"))]
+    _, _, by = answer_question(lookup.find_run(run, lookup.here()), said, by=str(asked.get("by")))
     printing.document({"v": 1, "by": by})
 
 

@@ -14,7 +14,7 @@ from tmuxagents.runs import events, words
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.status import poll
 from tmuxagents.status import stop as stopping
-from tmuxagents.status.send import Answering, Sending
+from tmuxagents.status.send import Sending, answer_question
 from tmuxagents.status.snapshot import take
 from tmuxagents.tools import answers
 
@@ -150,7 +150,7 @@ def answer(*, run: str, said: tuple[str, ...], as_json: bool) -> None:
         raise BadRequest("The answer is missing.", kind="usage", hint=hint)
     caller = lookup.here()
     by = f"parent {caller.owner}" if caller.owner else "a person"
-    found, ask, answered_by = Answering(lookup.find_run(run, caller), by=by).answer(said)
+    found, ask, answered_by = answer_question(lookup.find_run(run, caller), said, by=by)
     if as_json:
         printing.document({"v": 1} | sessions.document(found, caller))
         return
