@@ -108,7 +108,7 @@ OLD, NEW = "a\nb\nc\nd\ne\nf\ng\nh\n", "a\nb\nX\nd\ne\nf\ng\nY\nh\n"
 
 
 def asked(tool: str, args: Any, limits: calls.Limits = calls.WINDOW) -> list[str]:
-    return [f"{calls.sign(what)}{words}" for what, words in calls.asked(tool, args, limits)]
+    return [f"{calls.SIGNS.get(what, '')[:1]}{words}" for what, words in calls.asked(tool, args, limits)]
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,14 @@ def said(text: str) -> str:
             ),
         ),
         (
+            "- - a\n  - b",
+            (
+                '<ul class="points"><li><span class="marker">•</span><div>'
+                '<ul class="points"><li><span class="marker">•</span><div>a</div></li>'
+                '<li><span class="marker">•</span><div>b</div></li></ul></div></li></ul>'
+            ),
+        ),
+        (
             "|a|b|\n|-|-:|\n|`x`|1|",
             (
                 '<table><thead><tr><th class="left">a</th><th class="right">b</th></tr></thead>'

@@ -11,7 +11,7 @@ from tmuxagents.text import jsonline, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     Part = tuple[str, str]  # kind of a line, its words
@@ -20,7 +20,7 @@ OUTPUT, ADDED, REMOVED, SAME, GAP = "output", "added", "removed", "same", "gap"
 BETWEEN = "⋯"
 _LONGEST = 400  # characters of a line
 _READ_FROM = 64 * 1024  # characters of a text that are looked at
-_CELLS = 40_000  # of the table that compares two texts; for more, all old lines come before all new ones
+_CELLS = 40_000  # of the table that compares two texts; larger texts are not compared line by line
 _MOST_LINES = 10**9
 _MOST_SIZE = 16 * 1024 * 1024
 _MOST_EDITS = 50
@@ -29,7 +29,7 @@ _TAB = 4
 _EXITED = "exited with code "
 _OLD, _NEW = ("oldText", "old_string", "oldString"), ("newText", "new_string", "newString")
 _CODE = 3  # digits of an exit code
-_SIGNS = {ADDED: "+", REMOVED: "-", SAME: " "}
+SIGNS = {ADDED: "+ ", REMOVED: "- ", SAME: "  "}  # at the beginning of a diff's lines
 
 
 class Limits(Record):
@@ -99,68 +99,61 @@ def summary(tool: str, fields: Mapping[str, Any]) -> str:
         return safe.line(counted)
     if tool != "read" or not isinstance(text, str):
         return ""
-    return _amount(sum(int(what) if what.isdecimal() else 1 for what, _ in _said(fields)))
+    return _amount(_count(_said(fields)))
+
+
+def brought(fields: Mapping[str, Any], limits: Limits) -> tuple[list[Part], int | None]:
+    """Return the end of a call's output, and its exit code if it failed with one.
+
+    The end is the last lines that are not blank, below the number of the lines above them.
+    """
+    failed = fields.get("isError") is True
+    most = limits.failed if failed else limits.output
+    lines, code = _said(fields), None
+    if failed and lines:
+        _, exited, digits = str(lines[-1]).strip().rpartition(_EXITED)
+        if exited and digits.isdecimal() and len(digits) <= _CODE:
+            code = int(digits)
+            del lines[-1]
+    while lines and not str(lines[-1]).strip():
+        del lines[-1]
+    if len(lines) <= most:
+        parts = [(OUTPUT, line) if isinstance(line, str) else (GAP, f"… {_amount(line)}") for line in lines]
+        return parts, code
+    above = _count(lines)
+    kept: list[Part] = []
+    for line in reversed(lines):
+        if not isinstance(line, str) or len(kept) == most:
+            break
+        above -= 1
+        if line.strip():
+            kept.append((OUTPUT, line))
+    return [*([(GAP, f"… {_amount(above)} above")] if above else []), *reversed(kept)], code
+
+
+def _said(fields: Mapping[str, Any]) -> list[str | int]:
+    """Return the lines of a result; a number stands for as many lines that its event leaves out."""
+    text, tail, left_out = (fields.get(key) for key in ("text", "tail", "leftOut"))
+    if not isinstance(text, str):
+        return []
+    if not isinstance(tail, str):
+        return [*_lines(text)]
+    head = text[: events.RESULT_TEXT_LIMIT]
+    if type(left_out) is not int or not 0 < left_out < _MOST_LINES:
+        return [*_lines(head + tail)]
+    return [*_lines(head.rpartition("\n")[0]), left_out, *_lines(tail)]
+
+
+def _count(lines: Iterable[str | int]) -> int:
+    return sum(1 if isinstance(line, str) else line for line in lines)
 
 
 def _amount(lines: int) -> str:
     return f"{lines:,} {'line' if lines == 1 else 'lines'}"
 
 
-def brought(fields: Mapping[str, Any], limits: Limits) -> tuple[list[Part], int | None]:
-    """Return the end of a call's output, and its exit code if it failed with one."""
-    failed = fields.get("isError") is True
-    parts = _said(fields)
-    code = _exit_code(parts[-1][1]) if failed and parts else None
-    if code is not None:
-        del parts[-1]
-    while parts and parts[-1][0] == OUTPUT and not parts[-1][1].strip():
-        del parts[-1]
-    return _end(parts, limits.failed if failed else limits.output), code
-
-
-def _said(fields: Mapping[str, Any]) -> list[Part]:
-    """Return the lines of a result that its event holds."""
-    text, tail, left_out = (fields.get(key) for key in ("text", "tail", "leftOut"))
-    if not isinstance(text, str):
-        return []
-    if not isinstance(tail, str):
-        return [(OUTPUT, line) for line in _lines(text)]
-    head = text[: events.RESULT_TEXT_LIMIT]
-    if type(left_out) is not int or not 0 < left_out < _MOST_LINES:
-        return [(OUTPUT, line) for line in _lines(head + tail)]
-    whole = [(OUTPUT, line) for line in _lines(head.rpartition("\n")[0])]
-    return [*whole, (str(left_out), ""), *((OUTPUT, line) for line in _lines(tail))]
-
-
-def _end(parts: Sequence[Part], most: int) -> list[Part]:
-    """Return the last lines that are not empty, below the number of lines above them."""
-    count = sum(int(what) if what.isdecimal() else 1 for what, _ in parts)
-    if len(parts) <= most:
-        return [(GAP, counted(int(what))) if what.isdecimal() else (what, line) for what, line in parts]
-    kept: list[Part] = []
-    passed = 0
-    for what, line in reversed(parts):
-        if what.isdecimal() or len(kept) == most:
-            break
-        passed += 1
-        if line.strip():
-            kept.append((what, line))
-    above = count - passed
-    return [*([(GAP, f"{counted(above)} above")] if above else []), *reversed(kept)]
-
-
-def counted(count: int) -> str:
-    """Return how many lines are not shown."""
-    return f"… {_amount(count)}"
-
-
-def _exit_code(last: str) -> int | None:
-    words = last.strip().rpartition(_EXITED)
-    return int(words[2]) if words[1] and words[2].isdecimal() and len(words[2]) <= _CODE else None
-
-
 def _head(parts: list[Part], most: int, more: int) -> list[Part]:
-    """Return the first lines, above the number of the others. A single further line is shown instead."""
+    """Return the first lines, above the number of the others. One further line is shown itself."""
     return (
         parts
         if len(parts) <= most + 1
@@ -228,11 +221,6 @@ def _compared(old: Sequence[str], new: Sequence[str]) -> Iterator[Part]:
         else:
             yield ADDED, new[column]
             column += 1
-
-
-def sign(what: str) -> str:
-    """Return the sign at the beginning of a diff's line; an empty text for other lines."""
-    return _SIGNS.get(what, "")
 
 
 def _lines(text: str) -> list[str]:

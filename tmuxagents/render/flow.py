@@ -7,7 +7,7 @@ from tmuxagents.text import width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tmuxagents.render.markdown import Node
     from tmuxagents.render.styles import Row, Span
@@ -18,10 +18,12 @@ LEAST = 6  # columns that a text always gets, however narrow its place is
 def wrapped(spans: Iterable[Span], room: int) -> list[Row]:
     """Return the rows of a text; a newline in it begins a new row."""
     room = max(LEAST, room)
-    rows: list[Row] = []
-    for line in _lines(spans):
-        rows += _broken(line, room)
-    return rows
+    lines: list[Row] = [[]]
+    for style, text in spans:
+        first, *others = text.split("\n")
+        lines[-1].append((style, first))
+        lines += [[(style, other)] for other in others]
+    return [row for line in lines for row in _broken(line, room)]
 
 
 def fitted(spans: Row, room: int) -> Row:
@@ -45,17 +47,6 @@ def indented(rows: Iterable[Row], first: Row, rest: Row | None = None) -> list[R
     return [row if any(not text.isspace() for _, text in row) else [] for row in found]
 
 
-def _lines(spans: Iterable[Span]) -> Iterator[Row]:
-    line: Row = []
-    for style, text in spans:
-        first, *others = text.split("\n")
-        line.append((style, first))
-        for other in others:
-            yield line
-            line = [(style, other)]
-    yield line
-
-
 def _broken(line: Row, room: int) -> list[Row]:
     if sum(len(text) for _, text in line) <= room and all(text.isascii() for _, text in line):
         return [_merged(line)]
@@ -74,7 +65,7 @@ def _broken(line: Row, room: int) -> list[Row]:
         if taken + gap_wide + wide > room and row:
             rows.append(_merged(row))
             row, taken, gap, gap_wide = [], 0, [], 0
-        if wide > room - gap_wide:
+        if wide > room - gap_wide:  # it fits into no row
             first, *full, word = _cut(word, room - gap_wide, room)
             rows += map(_merged, [[*gap, *first], *full])
             gap, gap_wide, wide = [], 0, styles.width_of(word)
@@ -129,7 +120,7 @@ def _narrow_and_wide(token: str) -> Iterator[str]:
 
 
 def _cut(word: Row, first: int, room: int) -> list[Row]:
-    """Cut a word that fits into no row; `first` is the room in the first of its rows."""
+    """Cut a word; `first` is the room in the first of its rows."""
     found: list[Row] = [[]]
     left = first
     for style, text in word:
@@ -165,6 +156,7 @@ def _merged(row: Row) -> Row:
 _BAR, _CROSS, _LINE = " │ ", "─┼─", "─"
 _INDENT = "  "
 _LEAST_CELL = 6
+_RULE = 40
 
 
 def markdown_rows(text: str, room: int) -> list[Row]:
@@ -181,18 +173,34 @@ def _of_nodes(nodes: Sequence[Node], room: int, *, in_item: bool = False) -> lis
     found: list[Row] = []
     before: Node | None = None
     for node in nodes:
-        if before is not None and not _is_tight(before, node, in_item=in_item):
-            found.append([])
-        found += _KINDS[node.kind](node, room)
+        if before is not None:
+            # No empty row separates the items of one list, or a list from the text of the item above it.
+            is_tight = in_item
+            if before.kind == markdown.ITEM:
+                is_tight = before.text[:1].isdigit() == node.text[:1].isdigit()
+            found += [] if is_tight and node.kind == markdown.ITEM else [[]]
+        found += _of_node(node, room)
         before = node
     return found
 
 
-def _is_tight(before: Node, node: Node, *, in_item: bool) -> bool:
-    """Say whether no empty row separates two nodes: items of one list, or a list below its item."""
-    if node.kind != markdown.ITEM:
-        return False
-    return before.text[:1].isdigit() == node.text[:1].isdigit() if before.kind == markdown.ITEM else in_item
+def _of_node(node: Node, room: int) -> list[Row]:
+    match node.kind:
+        case markdown.CODE:
+            return _code(node, room)
+        case markdown.QUOTE:
+            return indented(_of_nodes(node.nodes, room - 2), [(styles.DIM, "│ ")])
+        case markdown.ITEM:
+            hang = width.columns(node.text) + 1
+            inside = _of_nodes(node.nodes, room - hang, in_item=True) or [[]]
+            marker = [(styles.MARKER, node.text), (styles.PLAIN, " ")]
+            return indented(inside, marker, [(styles.PLAIN, " " * hang)])
+        case markdown.RULE:
+            return [[(styles.DIM, _LINE * min(room, _RULE))]]
+        case markdown.TABLE:
+            return _table(node, room)
+    style = styles.HEADING if node.kind == markdown.HEADING else styles.PLAIN
+    return wrapped(markdown_spans(node.text, style), room)
 
 
 def _code(node: Node, room: int) -> list[Row]:
@@ -209,38 +217,24 @@ def _code(node: Node, room: int) -> list[Row]:
     return indented(found, [(styles.PLAIN, _INDENT)])
 
 
-def _item(node: Node, room: int) -> list[Row]:
-    hang = width.columns(node.text) + 1
-    inside = _of_nodes(node.nodes, room - hang, in_item=True) or [[]]
-    return indented(inside, [(styles.MARKER, node.text), (styles.PLAIN, " ")], [(styles.PLAIN, " " * hang)])
-
-
 def _table(node: Node, room: int) -> list[Row]:
     head, *body = (
         [markdown_spans(cell, styles.BOLD if not number else "") for cell in row]
         for number, row in enumerate(node.cells)
     )
-    wanted = [max(map(styles.width_of, column)) for column in zip(head, *body, strict=True)]
-    widths = _shared(wanted, room - len(_BAR) * (len(wanted) - 1))
-    if widths is None:
+    widths = [max(map(styles.width_of, column)) for column in zip(head, *body, strict=True)]
+    shared = room - len(_BAR) * (len(widths) - 1)
+    if shared < sum(min(_LEAST_CELL, wide) for wide in widths):
         return _records(head, body, room)
+    most = max(widths)
+    while sum(widths) > shared:  # the widest columns are cut first
+        most -= 1
+        widths = [min(most, wide) for wide in widths]
     found = _table_row(head, widths, node.aligns)
     found.append([(styles.DIM, _CROSS.join(_LINE * wide for wide in widths))])
     for row in body:
         found += _table_row(row, widths, node.aligns)
     return found
-
-
-def _shared(wanted: Sequence[int], room: int) -> list[int] | None:
-    """Return column widths that fit, the widest columns cut first; None if the room is too small."""
-    if sum(wanted) <= room:
-        return list(wanted)
-    if room < sum(min(_LEAST_CELL, wide) for wide in wanted):
-        return None
-    most = max(wanted)
-    while sum(min(most, wide) for wide in wanted) > room:
-        most -= 1
-    return [min(most, wide) for wide in wanted]
 
 
 def _table_row(cells: Sequence[Row], widths: Sequence[int], aligns: Sequence[str]) -> list[Row]:
@@ -251,16 +245,13 @@ def _table_row(cells: Sequence[Row], widths: Sequence[int], aligns: Sequence[str
         for column, wide, align in zip(columns, widths, aligns, strict=True):
             if row:
                 row.append((styles.DIM, _BAR))
-            row += _aligned(column[number] if number < len(column) else [], wide, align)
+            cell = column[number] if number < len(column) else []
+            left = wide - styles.width_of(cell)
+            before = left if align == markdown.RIGHT else left // 2 if align == markdown.CENTRE else 0
+            spans = [(styles.PLAIN, " " * before), *cell, (styles.PLAIN, " " * (left - before))]
+            row += [span for span in spans if span[1]]
         found.append(row)
     return found
-
-
-def _aligned(cell: Row, wide: int, align: str) -> Row:
-    left = wide - styles.width_of(cell)
-    before = left if align == markdown.RIGHT else left // 2 if align == markdown.CENTRE else 0
-    blanks = [(styles.PLAIN, " " * before)], [(styles.PLAIN, " " * (left - before))]
-    return [span for span in (*blanks[0], *cell, *blanks[1]) if span[1]]
 
 
 def _records(head: Sequence[Row], body: Sequence[Sequence[Row]], room: int) -> list[Row]:
@@ -273,14 +264,3 @@ def _records(head: Sequence[Row], body: Sequence[Sequence[Row]], room: int) -> l
             words = [*name, (styles.BOLD, ": "), *value]
             found += indented(wrapped(words, room - len(_INDENT)), [], [(styles.PLAIN, _INDENT)])
     return found
-
-
-_KINDS: dict[str, Callable[[Node, int], list[Row]]] = {
-    markdown.HEADING: lambda node, room: wrapped(markdown_spans(node.text, styles.HEADING), room),
-    markdown.PARAGRAPH: lambda node, room: wrapped(markdown_spans(node.text), room),
-    markdown.CODE: _code,
-    markdown.QUOTE: lambda node, room: indented(_of_nodes(node.nodes, room - 2), [(styles.DIM, "│ ")]),
-    markdown.ITEM: _item,
-    markdown.RULE: lambda _, room: [[(styles.DIM, _LINE * min(room, 40))]],
-    markdown.TABLE: _table,
-}

@@ -14,7 +14,7 @@ from tmuxagents.text import figures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from tmuxagents.render.markdown import Node
     from tmuxagents.render.story import Block
@@ -106,7 +106,10 @@ def page(runs: Sequence[RunPage], made: str) -> str:
         f"<title>{text(title)} · tmuxagents</title><style>{STYLE}</style></head><body>"
     )
     table = _table(runs) if len(runs) > 1 else ""
-    parts = [f'<article id="run-{text(run.key)}">{_blocks(run.blocks)}</article>' for run in runs]
+    parts = []
+    for run in runs:
+        blocks = "\n".join(map(_block, run.blocks))
+        parts.append(f'<article id="run-{text(run.key)}">{blocks}</article>')
     foot = f"<footer>tmuxagents · {text(made)}</footer></body></html>\n"
     return "\n".join([head, f"<main>{table}", *parts, "</main>", foot])
 
@@ -131,20 +134,27 @@ def _table(runs: Sequence[RunPage]) -> str:
     return f'<table class="runs"><thead>{head}</thead><tbody>{"".join(rows)}</tbody></table>'
 
 
-def _blocks(blocks: Sequence[Block]) -> str:
-    return "\n".join(_KINDS[block.kind](block) for block in blocks)
-
-
-def _head(block: Block) -> str:
-    fields = dict(block.parts)
-    meta = [fields[name] for name in ("agent", "model", "preset", "cwd") if fields[name]]
-    about = " · ".join(f"<span>{text(words)}</span>" for words in meta)
-    name = text(fields["name"])
-    return f'<header><h1>{name}</h1><p class="meta">{about}</p>{_quoted("task", block.words)}</header>'
-
-
-def _quoted(name: str, words: str) -> str:
-    return f'<div class="{name}">{text(words)}</div>'
+def _block(block: Block) -> str:
+    match block.kind:
+        case story.HEAD:
+            fields = dict(block.parts)
+            meta = [fields[name] for name in ("agent", "model", "preset", "cwd") if fields[name]]
+            about = " · ".join(f"<span>{text(words)}</span>" for words in meta)
+            task = f'<div class="task">{text(block.words)}</div>'
+            return f'<header><h1>{text(fields["name"])}</h1><p class="meta">{about}</p>{task}</header>'
+        case story.CALL:
+            return _call(block)
+        case story.SAID:
+            return f'<div class="said">{_nodes(markdown.parse(block.words))}</div>'
+        case story.END:
+            reason = f" ({text(block.tool)})" if block.tool else ""
+            used = "".join(f" · {text(part)}" for _, part in block.parts)
+            why = f'<div class="why">{text(block.aside)}</div>' if block.aside else ""
+            said = f"{records.SIGNS[block.words]} <strong>{text(block.words)}</strong>{reason}"
+            lasted = figures.lasted(block.lasted or 0.0)
+            return f'<div class="end {block.state}">{said} in {lasted}{used}{why}</div>'
+    before = {story.ASKS: "Waits for a person: ", story.SENT: f"{block.tool}: "}.get(block.kind, "")
+    return f'<div class="{block.kind}">{text(before + block.words)}</div>'
 
 
 def _call(block: Block) -> str:
@@ -158,93 +168,57 @@ def _call(block: Block) -> str:
     )
     if not block.parts:
         return f'<div class="call {block.state}">{line}</div>'
-    body = "".join(f"<{_LINES[what]}>{_line(what, words)}</{_LINES[what]}>" for what, words in block.parts)
+    body = "".join(
+        f"<{_LINES[what]}>{text(calls.SIGNS.get(what, '') + words)}</{_LINES[what]}>"
+        for what, words in block.parts
+    )
     is_open = " open" if block.state == story.BAD or block.tool in ("edit", "write") else ""
     return (
         f'<details class="call {block.state}"{is_open}><summary>{line}</summary><pre>{body}</pre></details>'
     )
 
 
-def _line(what: str, words: str) -> str:
-    sign = calls.sign(what)
-    return text(f"{sign} {words}" if sign else words)
-
-
-def _said(block: Block) -> str:
-    return f'<div class="said">{_nodes(markdown.parse(block.words))}</div>'
-
-
-def _end(block: Block) -> str:
-    reason = f" ({text(block.tool)})" if block.tool else ""
-    used = "".join(f" · {text(part)}" for _, part in block.parts)
-    lasted = figures.lasted(block.lasted or 0.0)
-    why = f'<div class="why">{text(block.aside)}</div>' if block.aside else ""
-    sign = records.SIGNS[block.words]
-    said = f"{sign} <strong>{text(block.words)}</strong>{reason} in {lasted}{used}"
-    return f'<div class="end {block.state}">{said}{why}</div>'
-
-
-_KINDS: dict[str, Callable[[Block], str]] = {
-    story.HEAD: _head,
-    story.CALL: _call,
-    story.SAID: _said,
-    story.THOUGHT: lambda block: _quoted("thought", block.words),
-    story.NOTE: lambda block: _quoted("note", block.words),
-    story.ASKS: lambda block: _quoted("asks", f"Waits for a person: {block.words}"),
-    story.SENT: lambda block: _quoted("sent", f"{block.tool}: {block.words}"),
-    story.END: _end,
-}
-
-
 # --- markdown ---------------------------------------------------------------------------------------------
 
 
 def _nodes(nodes: Sequence[Node]) -> str:
-    found: list[str] = []
-    number = 0
-    while number < len(nodes):
-        node = nodes[number]
-        if node.kind != markdown.ITEM:
-            found.append(_node(node))
-            number += 1
-            continue
-        numbered = node.text[:1].isdigit()
-        items = []
-        while number < len(nodes) and nodes[number].kind == markdown.ITEM:
-            if nodes[number].text[:1].isdigit() != numbered:
-                break
-            items.append(_item(nodes[number]))
-            number += 1
-        found.append(f'<ul class="{"numbered" if numbered else "points"}">{"".join(items)}</ul>')
-    return "\n".join(found)
-
-
-def _item(node: Node) -> str:
-    first, rest = (node.nodes[0], node.nodes[1:]) if node.nodes else (markdown.Node(markdown.PARAGRAPH), [])
-    inside = _inline(first.text) if first.kind == markdown.PARAGRAPH else _node(first)
-    return f'<li><span class="marker">{text(node.text)}</span><div>{inside}{_nodes(rest)}</div></li>'
+    groups: list[tuple[str, list[str]]] = []  # the items of one list, or another node by itself
+    for node in nodes:
+        kind = ""
+        if node.kind == markdown.ITEM:
+            kind = "numbered" if node.text[:1].isdigit() else "points"
+        if not kind or not groups or groups[-1][0] != kind:
+            groups.append((kind, []))
+        groups[-1][1].append(_node(node))
+    parts = [(kind, "".join(inside)) for kind, inside in groups]
+    return "\n".join(f'<ul class="{kind}">{inside}</ul>' if kind else inside for kind, inside in parts)
 
 
 def _node(node: Node) -> str:
-    if node.kind == markdown.HEADING:
-        return f"<h{min(6, node.level + 1)}>{_inline(node.text)}</h{min(6, node.level + 1)}>"
-    if node.kind == markdown.CODE:
-        return f"<pre><code>{text(chr(10).join(node.lines))}</code></pre>"
-    if node.kind == markdown.QUOTE:
-        return f"<blockquote>{_nodes(node.nodes)}</blockquote>"
-    if node.kind == markdown.RULE:
-        return "<hr>"
-    return _cells(node) if node.kind == markdown.TABLE else f"<p>{_inline(node.text)}</p>"
-
-
-def _cells(node: Node) -> str:
-    rows = []
-    for number, row in enumerate(node.cells):
-        tag = "td" if number else "th"
-        cells = zip(row, node.aligns, strict=True)
-        rows.append("".join(f'<{tag} class="{align}">{_inline(cell)}</{tag}>' for cell, align in cells))
-    body = "".join(f"<tr>{row}</tr>" for row in rows[1:])
-    return f"<table><thead><tr>{rows[0]}</tr></thead><tbody>{body}</tbody></table>"
+    match node.kind:
+        case markdown.CODE:
+            return f"<pre><code>{text(chr(10).join(node.lines))}</code></pre>"
+        case markdown.QUOTE:
+            return f"<blockquote>{_nodes(node.nodes)}</blockquote>"
+        case markdown.RULE:
+            return "<hr>"
+        case markdown.ITEM:
+            inside = _nodes(node.nodes)
+            if node.nodes and node.nodes[0].kind == markdown.PARAGRAPH:  # it needs no element of its own
+                inside = _inline(node.nodes[0].text) + _nodes(node.nodes[1:])
+            return f'<li><span class="marker">{text(node.text)}</span><div>{inside}</div></li>'
+        case markdown.TABLE:
+            rows = []
+            for number, row in enumerate(node.cells):
+                tag = "td" if number else "th"
+                cells = (
+                    f'<{tag} class="{align}">{_inline(cell)}</{tag}>'
+                    for cell, align in zip(row, node.aligns, strict=True)
+                )
+                rows.append(f"<tr>{''.join(cells)}</tr>")
+            return f"<table><thead>{rows[0]}</thead><tbody>{''.join(rows[1:])}</tbody></table>"
+    tag = f"h{min(6, node.level + 1)}" if node.kind == markdown.HEADING else "p"
+    return f"<{tag}>{_inline(node.text)}</{tag}>"
 
 
 def _inline(words: str) -> str:

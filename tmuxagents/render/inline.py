@@ -124,7 +124,7 @@ class _Inline:
     def _code(self) -> bool:
         count = self._run("`")
         start = self._at + count
-        end = self._closing_ticks(start, count)
+        end = self._closing("`", count, start)
         if end < 0:
             self._take(count)
             return True
@@ -136,18 +136,6 @@ class _Inline:
         self._at = end + count
         return True
 
-    def _closing_ticks(self, start: int, count: int) -> int:
-        ticks = "`" * count
-        end = self._find(ticks, start, ("`", count))
-        while end >= 0:
-            after = end
-            while after < len(self._text) and self._text[after] == "`":
-                after += 1
-            if after - end == count:
-                return end
-            end = self._find(ticks, after, ("`", count))
-        return -1
-
     def _emphasis(self) -> bool:
         sign = self._text[self._at]
         count = self._run(sign)
@@ -157,7 +145,7 @@ class _Inline:
         if not opens or count > _LONGEST_MARK or (sign == "_" and before.isalnum()):
             self._take(count)
             return True
-        end = self._closing(sign, count, start)
+        end = self._closing(sign, count, start + 1)
         if end < 0:
             self._take(count)
             return True
@@ -168,19 +156,20 @@ class _Inline:
         return True
 
     def _closing(self, sign: str, count: int, start: int) -> int:
-        """Find the end of an emphasis: the same number of signs, directly behind a letter."""
+        """Find the same number of signs. Those that end an emphasis are directly behind a letter."""
         marks, key = sign * count, (sign, count)
-        end = self._find(marks, start + 1, key)
+        end = self._find(marks, start, key)
         while end >= 0:
             after = end
             while after < len(self._text) and self._text[after] == sign:
                 after += 1
-            inside = sign == "_" and self._text[after : after + 1].isalnum()
-            before = self._text[end - 1]
-            if not before.isspace() and before != "\\" and not inside and (after - end == count or count > 1):
+            ends = after - end == count
+            if sign != "`":
+                before, inside = self._text[end - 1], sign == "_" and self._text[after : after + 1].isalnum()
+                ends = (ends or count > 1) and not (before.isspace() or before == "\\" or inside)
+            if ends:
                 return after - count
             end = self._find(marks, after, key)
-        self._dead.add(key)
         return -1
 
     def _strike(self) -> bool:
@@ -192,28 +181,22 @@ class _Inline:
         return True
 
     def _link(self) -> bool:
-        middle = self._find("](", self._at + 1, ("[", 0))
+        """Read a link, or an image as a link."""
+        start = self._at + self._text.startswith("!", self._at)
+        if not self._text.startswith("[", start):
+            return False
+        middle = self._find("](", start + 1, ("[", 0))
         end = self._find(")", middle + 2, (")", 0)) if middle >= 0 else -1
         if end < 0:
             return False
-        words, target = self._text[self._at + 1 : middle], self._text[middle + 2 : end]
-        opened = words.rfind("[")
-        if opened >= 0 or "\n" in words:  # the link begins further right
+        words, target = self._text[start + 1 : middle], self._text[middle + 2 : end]
+        if "[" in words or "\n" in words:  # the link begins further right
             return False
         address = target.strip().partition(" ")[0].strip("<>")
         self._add(words or address, styles.LINK, address)
         if words and is_address(address) and words != address:
             self._found.append(Piece(f" ({address})", styles.joined(self._style, styles.DIM), "-"))
         self._at = end + 1
-        return True
-
-    def _image(self) -> bool:
-        if not self._text.startswith("![", self._at):
-            return False
-        self._at += 1
-        if not self._link():
-            self._at -= 1
-            return False
         return True
 
     def _bracketed(self) -> bool:
@@ -251,7 +234,7 @@ class _Inline:
         "_": _emphasis,
         "~": _strike,
         "[": _link,
-        "!": _image,
+        "!": _link,
         "<": _bracketed,
         "h": _bare,
     }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 HEADING, PARAGRAPH, CODE, QUOTE, ITEM, TABLE, RULE = (
     *("heading", "paragraph", "code", "quote", "item", "table", "rule"),
@@ -25,12 +25,12 @@ class Node:
 
     __slots__ = ("aligns", "cells", "kind", "level", "lines", "nodes", "text")
 
-    def __init__(self, kind: str, text: str = "", *, level: int = 0) -> None:
+    def __init__(self, kind: str, text: str = "", *, level: int = 0, nodes: Sequence[Node] = ()) -> None:
         self.kind = kind
         self.text = text  # of a heading or a paragraph; the language of code; the marker of an item
         self.level = level  # of a heading
+        self.nodes = nodes  # in a quote or an item
         self.lines: list[str] = []  # of code
-        self.nodes: list[Node] = []  # in a quote or an item
         self.cells: list[list[str]] = []  # of a table, its head first
         self.aligns: list[str] = []
 
@@ -43,75 +43,75 @@ def parse(text: str) -> list[Node]:
 class _Parser:
     """Reads lines, one node after another."""
 
-    __slots__ = ("_at", "_depth", "_lines", "_nodes")
+    __slots__ = ("_at", "_depth", "_lines")
 
     def __init__(self, lines: Sequence[str], depth: int) -> None:
         self._lines = lines
         self._depth = depth
         self._at = 0
-        self._nodes: list[Node] = []
 
     def read(self) -> list[Node]:
+        nodes = []
         while self._at < len(self._lines):
             line = self._lines[self._at]
-            if not line.strip():
+            words = line.strip()
+            if not words:
                 self._at += 1
+            elif words.startswith(_FENCES):
+                nodes.append(self._code(line))
+            elif level := _heading(words):
+                nodes.append(Node(HEADING, words[level:].strip().rstrip("#").rstrip(), level=level))
+                self._at += 1
+            elif _is_rule(words):
+                nodes.append(Node(RULE))
+                self._at += 1
+            elif self._depth < _DEEPEST and words.startswith(">"):
+                quoted = self._while(lambda line: line.strip().startswith(">"))
+                inside = [line.strip()[1:].removeprefix(" ") for line in quoted]
+                nodes.append(Node(QUOTE, nodes=_Parser(inside, self._depth + 1).read()))
+            elif self._depth < _DEEPEST and (marker := _marker(line)) is not None:
+                nodes.append(self._item(line, marker))
+            elif self._begins_table():
+                nodes.append(self._table())
             else:
-                self._nodes.append(self._next(line))
-        return self._nodes
+                self._at += 1
+                more = self._while(lambda line: not (_begins(line) or self._begins_table()))
+                nodes.append(Node(PARAGRAPH, "\n".join(map(_unbroken, [line, *more]))))
+        return nodes
 
-    def _next(self, line: str) -> Node:
-        words = line.strip()
-        if words.startswith(_FENCES):
-            return self._code(line)
-        if level := _heading(words):
+    def _while(self, belongs: Callable[[str], bool]) -> Iterator[str]:
+        """Yield the next lines, as long as they belong to a node."""
+        while self._at < len(self._lines) and belongs(self._lines[self._at]):
             self._at += 1
-            return Node(HEADING, words[level:].strip().rstrip("#").rstrip(), level=level)
-        if _is_rule(words):
-            self._at += 1
-            return Node(RULE)
-        if self._depth < _DEEPEST and (words.startswith(">") or _marker(line) is not None):
-            return self._quote() if words.startswith(">") else self._item(line)
-        return self._table() if self._begins_table() else self._paragraph()
+            yield self._lines[self._at - 1]
 
     def _code(self, line: str) -> Node:
         words = line.strip()
         indent = len(line) - len(line.lstrip())
         fence = words[: len(words) - len(words.lstrip(words[0]))]
         node = Node(CODE, words[len(fence) :].strip())
+
+        def is_inside(line: str) -> bool:
+            end = line.strip()
+            return not end.startswith(fence) or end.strip(fence[0]) != ""
+
         self._at += 1
-        while self._at < len(self._lines):
-            inside = self._lines[self._at]
-            self._at += 1
-            end = inside.strip()
-            if end.startswith(fence) and not end.strip(fence[0]):
-                break
+        for inside in self._while(is_inside):
             node.lines.append(inside[min(indent, len(inside) - len(inside.lstrip())) :])
+        self._at += 1
         return node
 
-    def _quote(self) -> Node:
-        node, inside = Node(QUOTE), []
-        while self._at < len(self._lines) and (words := self._lines[self._at].strip()).startswith(">"):
-            inside.append(words[1:].removeprefix(" "))
-            self._at += 1
-        node.nodes = _Parser(inside, self._depth + 1).read()
-        return node
-
-    def _item(self, line: str) -> Node:
-        marker = _marker(line) or ""
+    def _item(self, line: str, marker: str) -> Node:
         indent = len(line) - len(line.lstrip())
         words = line.lstrip()[len(marker) :].lstrip()
         box = next((box for box in _BOXES if words.startswith(box)), "")
-        node = Node(ITEM, _BOXES[box].strip() if box else marker if marker[0].isdigit() else "•")
         inside = [words[len(box) :]]
         self._at += 1
-        while self._at < len(self._lines) and self._goes_on(self._lines[self._at], indent):
-            following = self._lines[self._at]
+        for following in self._while(lambda line: self._goes_on(line, indent)):
             room = len(following) - len(following.lstrip())
             inside.append(following[min(room, indent + len(marker) + 1) :])
-            self._at += 1
-        node.nodes = _Parser(inside, self._depth + 1).read()
-        return node
+        shown = _BOXES[box].strip() if box else marker if marker[0].isdigit() else "•"
+        return Node(ITEM, shown, nodes=_Parser(inside, self._depth + 1).read())
 
     def _goes_on(self, line: str, indent: int) -> bool:
         """Say whether a line belongs to the item with this indent."""
@@ -128,26 +128,13 @@ class _Parser:
         return "|" in self._lines[self._at] and _aligns(following) != []
 
     def _table(self) -> Node:
-        node = Node(TABLE)
-        node.cells = [_cells(self._lines[self._at])]
-        count = len(node.cells[0])
-        node.aligns = (_aligns(self._lines[self._at + 1]) + [LEFT] * count)[:count]
+        head, aligns = _cells(self._lines[self._at]), _aligns(self._lines[self._at + 1])
         self._at += 2
-        while self._at < len(self._lines) and "|" in (line := self._lines[self._at]):
-            node.cells.append((_cells(line) + [""] * count)[:count])
-            self._at += 1
+        rows = [head, *map(_cells, self._while(lambda line: "|" in line))]
+        node, count = Node(TABLE), len(head)
+        node.cells = [(row + [""] * count)[:count] for row in rows]
+        node.aligns = (aligns + [LEFT] * count)[:count]
         return node
-
-    def _paragraph(self) -> Node:
-        lines = [self._lines[self._at]]
-        self._at += 1
-        while self._at < len(self._lines):
-            line = self._lines[self._at]
-            if not line.strip() or _begins(line) or self._begins_table():
-                break
-            lines.append(line)
-            self._at += 1
-        return Node(PARAGRAPH, "\n".join(_unbroken(line) for line in lines))
 
 
 def _unbroken(line: str) -> str:
@@ -157,11 +144,11 @@ def _unbroken(line: str) -> str:
 
 
 def _begins(line: str) -> bool:
-    """Say whether a line begins anything but a paragraph."""
+    """Say whether a line is blank, or begins anything but a paragraph."""
     words = line.strip()
-    return bool(
-        words.startswith((*_FENCES, ">")) or _heading(words) or _is_rule(words) or _marker(line) is not None
-    )
+    if not words or words.startswith((*_FENCES, ">")):
+        return True
+    return bool(_heading(words) or _is_rule(words) or _marker(line) is not None)
 
 
 def _heading(words: str) -> int:

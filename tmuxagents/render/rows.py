@@ -12,7 +12,7 @@ from tmuxagents.text import figures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from tmuxagents.render.story import Block, Story
     from tmuxagents.render.styles import Row
@@ -28,6 +28,7 @@ _LOOKS = {
 _SAYS = "\u203a "
 _BODY = "    "
 _TEXT = "  "
+_THOUGHT = f"{styles.DIM} {styles.ITALIC}"
 _NARROW = 40  # columns; a narrower place shows no times
 _WORTH_SAYING_S = 0.1
 _TASK_ROWS = 4
@@ -57,8 +58,8 @@ def of(block: Block, width: int) -> list[Row]:
     """Return the rows of one block, at most `width` columns wide."""
     width = max(width, 2 * len(_BODY) + flow.LEAST)
     if not block.stamp or block.kind == story.CALL or width < _NARROW:
-        return _KINDS[block.kind](block, width)
-    first, *rest = _KINDS[block.kind](block, width - len(block.stamp) - 2) or [[]]
+        return _drawn(block, width)
+    first, *rest = _drawn(block, width - len(block.stamp) - 2) or [[]]
     gap = width - styles.width_of(first) - len(block.stamp)
     return [[*first, (styles.PLAIN, " " * gap), (styles.DIM, block.stamp)], *rest]
 
@@ -66,6 +67,36 @@ def of(block: Block, width: int) -> list[Row]:
 def aside(words: str) -> Row:
     """Return a row with a remark of the renderer itself."""
     return [(styles.DIM, f"{_TEXT}{words}")]
+
+
+def _drawn(block: Block, width: int) -> list[Row]:
+    """Return the rows of one block, without its stamp."""
+    room = width - len(_TEXT)
+    sign: Row = [(styles.PLAIN, _TEXT)]
+    match block.kind:
+        case story.HEAD:
+            return _head(block, width)
+        case story.CALL:
+            return _call(block, width)
+        case story.END:
+            return _end(block, room)
+        case story.THOUGHT:
+            return [flow.fitted([(_THOUGHT, f"· {block.words}")], width)]
+        case story.SAID:
+            rows = flow.markdown_rows(block.words, room)
+        case story.NOTE:
+            sign = [(styles.DIM, "· ")]
+            rows = flow.wrapped([(styles.DIM, block.words)], room)
+        case story.ASKS:
+            sign = [(styles.ASKS, "? ")]
+            who = "an answer" if block.aside else "a person"
+            said = [(styles.ASKS, f"Waits for {who}: {block.words}"), (styles.DIM, f"  {block.aside}")]
+            rows = flow.wrapped(said, room)
+        case _:  # SENT
+            sign = [(styles.MARKER, _SAYS)]
+            said = [(styles.DIM, f"{block.tool}: "), (styles.PLAIN, block.words)]
+            rows = flow.wrapped(said, room)
+    return flow.indented(rows, sign, [(styles.PLAIN, _TEXT)])
 
 
 def _head(block: Block, width: int) -> list[Row]:
@@ -82,35 +113,27 @@ def _head(block: Block, width: int) -> list[Row]:
 
 
 def _call(block: Block, width: int) -> list[Row]:
-    sign, style = _SIGNS[block.state]
-    phrase: Row = [(styles.DIM, "$ ")] if block.tool == "bash" else []
-    phrase.append((styles.CALL, block.words))
-    aside = f"exit {block.code}" if block.code is not None else block.aside
-    aside_look = styles.BAD if block.code is not None else styles.DIM
-    times = _with_times(phrase, (aside_look, aside), block, width - len(_TEXT))
-    return [[(style, f"{sign} "), *times], *_body(block, width)]
-
-
-def _with_times(left: Row, aside: tuple[str, str], block: Block, width: int) -> Row:
-    """Return a row with a remark behind it, and duration and clock at the right edge."""
-    shown = block.lasted is not None and block.lasted >= _WORTH_SAYING_S
-    lasted = figures.lasted(block.lasted) if shown and block.lasted is not None else ""
-    is_narrow = width < _NARROW - len(_TEXT)
-    times = "" if is_narrow else f"{lasted}  {block.stamp or figures.clock(block.since):>5}"
-    room = width - len(times) - 2 * bool(times)
-    remark: Row = [(styles.PLAIN, "  "), aside] if aside[1] else []
+    # The phrase with a remark behind it, and duration and clock at the right edge.
+    lasted = figures.lasted(block.lasted) if block.lasted and block.lasted >= _WORTH_SAYING_S else ""
+    times = "" if width < _NARROW else f"{lasted}  {block.stamp or figures.clock(block.since):>5}"
+    room = width - len(_TEXT) - len(times) - 2 * bool(times)
+    remark: Row = []
+    if block.code is not None:
+        remark = [(styles.PLAIN, "  "), (styles.BAD, f"exit {block.code}")]
+    elif block.aside:
+        remark = [(styles.PLAIN, "  "), (styles.DIM, block.aside)]
     if styles.width_of(remark) > room // 2:
         remark = flow.fitted(remark, room // 2)
-    row = [*flow.fitted(left, room - styles.width_of(remark)), *remark]
-    gap = width - styles.width_of(row) - len(times)
-    return [*row, (styles.PLAIN, " " * gap), (styles.DIM, times)] if times else row
-
-
-def _body(block: Block, width: int) -> list[Row]:
+    phrase = [*[(styles.DIM, "$ ")] * (block.tool == "bash"), (styles.CALL, block.words)]
+    sign, style = _SIGNS[block.state]
+    row = [(style, f"{sign} "), *flow.fitted(phrase, room - styles.width_of(remark)), *remark]
+    if times:
+        gap = width - styles.width_of(row) - len(times)
+        row += [(styles.PLAIN, " " * gap), (styles.DIM, times)]
+    # Its output or its change, below.
     found: list[Row] = []
     room = width - len(_BODY)
     for what, words in block.parts:
-        look = _LOOKS[what]
         if block.state == story.BAD and what == calls.OUTPUT:
             rows = flow.wrapped([(styles.PLAIN, words)], room)
             if len(rows) > _LONG_ROWS:
@@ -120,60 +143,20 @@ def _body(block: Block, width: int) -> list[Row]:
                 ]
             found += rows
         else:
-            sign = calls.sign(what)
-            found.append(flow.fitted([(look, f"{sign} {words}" if sign else words)], room))
-    return flow.indented(found, [(styles.PLAIN, _BODY)])
+            found.append(flow.fitted([(_LOOKS[what], calls.SIGNS.get(what, "") + words)], room))
+    return [row, *flow.indented(found, [(styles.PLAIN, _BODY)])]
 
 
-def _said(block: Block, width: int) -> list[Row]:
-    return flow.indented(flow.markdown_rows(block.words, width - len(_TEXT)), [(styles.PLAIN, _TEXT)])
-
-
-def _thought(block: Block, width: int) -> list[Row]:
-    look = f"{styles.DIM} {styles.ITALIC}"
-    return [flow.fitted([(look, f"· {block.words}")], width)]
-
-
-def _note(block: Block, width: int) -> list[Row]:
-    rows = flow.wrapped([(styles.DIM, block.words)], width - len(_TEXT))
-    return flow.indented(rows, [(styles.DIM, "· ")], [(styles.PLAIN, _TEXT)])
-
-
-def _asks(block: Block, width: int) -> list[Row]:
-    said = [(styles.ASKS, f"Waits for an answer: {block.words}"), (styles.DIM, f"  {block.aside}")]
-    if not block.aside:
-        said = [(styles.ASKS, f"Waits for a person: {block.words}")]
-    rows = flow.wrapped(said, width - len(_TEXT))
-    return flow.indented(rows, [(styles.ASKS, "? ")], [(styles.PLAIN, _TEXT)])
-
-
-def _sent(block: Block, width: int) -> list[Row]:
-    rows = flow.wrapped([(styles.DIM, f"{block.tool}: "), (styles.PLAIN, block.words)], width - len(_TEXT))
-    return flow.indented(rows, [(styles.MARKER, _SAYS)], [(styles.PLAIN, _TEXT)])
-
-
-def _end(block: Block, width: int) -> list[Row]:
+def _end(block: Block, room: int) -> list[Row]:
     _, look = _SIGNS[block.state]
     sign = records.SIGNS[block.words]
     lasted = figures.lasted(block.lasted or 0.0)
     reason = f" ({block.tool})" if block.tool else ""
     spans = [(f"{styles.BOLD} {look}", block.words), (styles.DIM, f"{reason} in {lasted}")]
     spans += [(styles.DIM, f" · {used}") for _, used in block.parts]
-    rows = flow.wrapped(spans, width - len(_TEXT))
-    rows += flow.wrapped([(look, block.aside)], width - len(_TEXT)) if block.aside else []
+    rows = flow.wrapped(spans, room)
+    rows += flow.wrapped([(look, block.aside)], room) if block.aside else []
     return flow.indented(rows, [(look, f"{sign} ")], [(styles.PLAIN, _TEXT)])
-
-
-_KINDS: dict[str, Callable[[Block, int], list[Row]]] = {
-    story.HEAD: _head,
-    story.CALL: _call,
-    story.SAID: _said,
-    story.THOUGHT: _thought,
-    story.NOTE: _note,
-    story.ASKS: _asks,
-    story.SENT: _sent,
-    story.END: _end,
-}
 
 
 # --- a terminal that scrolls ------------------------------------------------------------------------------
@@ -207,7 +190,12 @@ class Painter:
         if last is not None:
             found = found[max(0, len(found) - last) :]
         self._before = blocks[-1] if blocks else self._before
-        below_rows = self._rows_below(open_calls, width) if self._moves else []
+        below_rows: list[Row] = []
+        if self._moves and open_calls:  # a row for each of the oldest, and the number of the others
+            below_rows = [[]] if is_apart(self._before, open_calls[0]) else []
+            below_rows += [of(block, width)[0] for block in open_calls[:_MOST_OPEN]]
+            more = len(open_calls) - _MOST_OPEN
+            below_rows += [aside(f"… {more} more at work")] if more > 0 else []
         below = styles.format_rows(below_rows, colour=self._colour)
         if not found and below == self._below:
             return ""
@@ -219,15 +207,6 @@ class Painter:
         """Return the text that clears the terminal and shows a whole story."""
         self._before, self._below, self._below_rows = None, "", 0
         return _AFRESH + self.paint(blocks, open_calls, width=width)
-
-    def _rows_below(self, open_calls: Sequence[Block], width: int) -> list[Row]:
-        """Return a row for each of the oldest open calls, and the number of the others."""
-        if not open_calls:
-            return []
-        found: list[Row] = [[]] if is_apart(self._before, open_calls[0]) else []
-        found += [of(block, width)[0] for block in open_calls[:_MOST_OPEN]]
-        more = len(open_calls) - _MOST_OPEN
-        return [*found, aside(f"… {more} more at work")] if more > 0 else found
 
 
 def worth_showing(told: Story, now: float) -> list[Block]:

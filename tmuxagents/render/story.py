@@ -29,7 +29,7 @@ from tmuxagents.text import cause, figures, safe
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any, ClassVar
+    from typing import Any
 
     from tmuxagents.records import Plan, Verdict
     from tmuxagents.render.calls import Limits, Part
@@ -46,6 +46,12 @@ _NOTE_LENGTH = 2000
 _SENT_LENGTH = 4000
 WORTH_SHOWING_S = 0.3  # a call that takes longer is shown before it has ended
 _SENT = {"human_input": "Typed", "message_sent": "Sent"}
+SHOWN = frozenset(  # the types of the events that are shown
+    (
+        *("assistant_text", "thinking", "tool_call", "tool_result", "retry", "stderr", "left_behind"),
+        *("needs_input", "denied", *_SENT),
+    )
+)
 
 
 class Block:
@@ -104,13 +110,45 @@ class Story:
         block.parts = [("name", name), ("agent", agent), ("model", model), ("preset", preset), ("cwd", cwd)]
         self._add(block)
 
-    def take(self, event: Event) -> None:
+    def take(self, event: Event) -> None:  # noqa: C901, PLR0912  (a case for each kind)
         """Add an event to the story."""
         if self._began is None and event.at:
             self._began = event.at
-        take = self._TAKES.get(event.type)
-        if take is not None:
-            take(self, event)
+        if event.type not in SHOWN:
+            return
+        fields, at = event.fields, event.at
+        text = _str(fields.get("text"))
+        match event.type:
+            case "tool_call":
+                self._begin_call(fields, at)
+            case "tool_result":
+                self._end_call(fields, at)
+            case "assistant_text":
+                if len(text) > self._limits.answer:
+                    half = self._limits.answer // 2
+                    text = f"{text[:half]}\n\n[… {len(text) - 2 * half:,} characters …]\n\n{text[-half:]}"
+                clean = safe.text(text).strip("\n")
+                if clean.strip():
+                    self._add(Block(SAID, clean, at=at))
+            case "thinking":
+                words = safe.line(text[:_THOUGHT])
+                if words:
+                    self._add(Block(THOUGHT, words, at=at))
+            case "retry":
+                self._retry(fields, at)
+            case "stderr":
+                self.note(f"stderr: {safe.line(text)}", at)
+            case "left_behind":
+                self.note(narration.entry(event, None) or "", at)
+            case "denied":
+                self._denied(fields, at)
+            case _:  # a question of the child, or a message to it
+                words = safe.text((text or _str(fields.get("kind")))[:_SENT_LENGTH]).strip()
+                block = Block(SENT if event.type in _SENT else ASKS, words, at=at)
+                block.tool = _SENT.get(event.type, "")
+                if fields.get("ask") is not None and block.kind == ASKS and self._called:
+                    block.aside = f"tmuxagents answer {self._called} allow, or deny"
+                self._add(block)
 
     def note(self, words: str, at: float = 0.0) -> None:
         """Add a remark."""
@@ -131,7 +169,12 @@ class Story:
         self.blocks.append(block)
         self._size += block.size
         if self._size > self._limits.size or len(self.blocks) > self._limits.blocks:
-            self._forget()
+            # The older half is dropped: a child that never stops must not fill the memory.
+            count = len(self.blocks) // 2
+            self.forgotten += count
+            del self.blocks[:count]
+            self.blocks[0] = Block(NOTE, f"… {self.forgotten + 1:,} earlier parts are not shown")
+            self._size = sum(block.size for block in self.blocks)
 
     def _stamp_block(self, block: Block) -> None:
         if block.at and self._began is not None:
@@ -139,43 +182,17 @@ class Story:
         if block.at and self._stamp is not None:
             block.stamp = self._stamp(block.at)
 
-    def _forget(self) -> None:
-        """Drop the older half: a child that never stops must not fill the memory."""
-        count = len(self.blocks) // 2
-        self.forgotten += count
-        del self.blocks[:count]
-        self.blocks[0] = Block(NOTE, f"… {self.forgotten + 1:,} earlier parts are not shown")
-        self._size = sum(block.size for block in self.blocks)
-
-    # One method per kind of event.
-
-    def _text(self, event: Event) -> None:
-        words = _str(event.fields.get("text"))
-        if len(words) > self._limits.answer:
-            half = self._limits.answer // 2
-            words = f"{words[:half]}\n\n[… {len(words) - 2 * half:,} characters …]\n\n{words[-half:]}"
-        clean = safe.text(words).strip("\n")
-        if clean.strip():
-            self._add(Block(SAID, clean, at=event.at))
-
-    def _thinking(self, event: Event) -> None:
-        words = safe.line(_str(event.fields.get("text"))[:_THOUGHT])
-        if words:
-            self._add(Block(THOUGHT, words, at=event.at))
-
-    def _call(self, event: Event) -> None:
-        tool = narration.named_tool(event.fields)
-        args = event.fields.get("args")
+    def _begin_call(self, fields: Mapping[str, Any], at: float) -> None:
+        tool, args = narration.named_tool(fields), fields.get("args")
         phrase, _ = narration.phrase_of_call(tool, args, _PHRASE)
-        block = Block(CALL, safe.line(phrase[:_PHRASE]), at=event.at, state=WORKS)
+        block = Block(CALL, safe.line(phrase[:_PHRASE]), at=at, state=WORKS)
         block.tool = tool
         self._stamp_block(block)
         block.aside = calls.about(tool, args)
         block.parts = calls.asked(tool, args, self._limits)
-        self._open.open(narration.named_call(event.fields), tool, block)
+        self._open.open(narration.named_call(fields), tool, block)
 
-    def _result(self, event: Event) -> None:
-        fields = event.fields
+    def _end_call(self, fields: Mapping[str, Any], at: float) -> None:
         named = narration.named_tool(fields)
         found = self._open.answered(narration.named_call(fields), named)
         if found is None:
@@ -183,7 +200,7 @@ class Story:
             block.tool = named
         else:
             block = found[1]
-        block.at = event.at
+        block.at = at
         block.state = BAD if fields.get("isError") is True else GOOD
         milliseconds: Any = fields.get("durationMs")
         block.lasted = milliseconds / 1000 if is_figure(milliseconds) else None
@@ -196,58 +213,22 @@ class Story:
             block.parts = said if self._limits.all or not summary else ()
         self._add(block)
 
-    def _retry(self, event: Event) -> None:
-        fields = event.fields
+    def _retry(self, fields: Mapping[str, Any], at: float) -> None:
         delay: Any
         attempt, most, delay = (fields.get(key) for key in ("attempt", "maxAttempts", "delayMs"))
         tries = f"Retry {attempt}/{most}" if is_figure(attempt) and is_figure(most) else "Retry"
         pause = f" in {figures.lasted(delay / 1000)}" if is_figure(delay) and delay > 0 else ""
         why = cause.sentence(_str(fields.get("errorMessage")))
-        self.note(f"{tries}{pause}{': ' if why else ''}{why}", event.at)
+        self.note(f"{tries}{pause}{': ' if why else ''}{why}", at)
 
-    def _stderr(self, event: Event) -> None:
-        self.note(f"stderr: {safe.line(_str(event.fields.get('text')))}", event.at)
-
-    def _left_behind(self, event: Event) -> None:
-        entry = narration.entry(event, None)
-        self.note(entry or "", event.at)
-
-    def _asks(self, event: Event) -> None:
-        words = safe.text(_str(event.fields.get("text") or event.fields.get("kind"))[:_SENT_LENGTH])
-        block = Block(ASKS, words.strip(), at=event.at)
-        if event.fields.get("ask") is not None and self._called:
-            block.aside = f"tmuxagents answer {self._called} allow, or deny"
-        self._add(block)
-
-    def _denied(self, event: Event) -> None:
-        tool, call = safe.line(_str(event.fields.get("toolName"))), narration.named_call(event.fields)
+    def _denied(self, fields: Mapping[str, Any], at: float) -> None:
+        tool, call = safe.line(_str(fields.get("toolName"))), narration.named_call(fields)
         found = None if call is None else self._open.answered(call, tool)
         if found is not None:  # the call is over, and gets no result
             block: Block = found[1]
-            block.at, block.state = event.at, BAD
+            block.at, block.state = at, BAD
             self._add(block)
-        self.note(f"Denied: {tool}: {_str(event.fields.get('why'))}", event.at)
-
-    def _sent(self, event: Event) -> None:
-        words = safe.text(_str(event.fields.get("text") or event.fields.get("kind"))[:_SENT_LENGTH])
-        block = Block(SENT, words.strip(), at=event.at)
-        block.tool = _SENT[event.type]
-        self._add(block)
-
-    _TAKES: ClassVar[Mapping[str, Callable[[Story, Event], None]]] = {
-        "assistant_text": _text,
-        "thinking": _thinking,
-        "tool_call": _call,
-        "tool_result": _result,
-        "retry": _retry,
-        "stderr": _stderr,
-        "left_behind": _left_behind,
-        "needs_input": _asks,
-        "denied": _denied,
-        "human_input": _sent,
-        "message_sent": _sent,
-    }
-    SHOWN = frozenset(_TAKES)  # the types of the events that are shown
+        self.note(f"Denied: {tool}: {_str(fields.get('why'))}", at)
 
 
 def closing(verdict: Verdict, seconds: float, state: RunState | None = None) -> Block:
@@ -255,21 +236,17 @@ def closing(verdict: Verdict, seconds: float, state: RunState | None = None) -> 
     good = verdict.status == records.COMPLETED
     block = Block(END, verdict.status, state=GOOD if good else BAD)
     block.lasted = seconds
-    block.parts = [("used", part) for part in _used(state)]
+    if state is not None:
+        tools, used = state.tool_count, state.usage
+        refused = f"{state.denied} denied" if state.denied else ""
+        calls_made = f"{tools} {'tool' if tools == 1 else 'tools'}" if tools else ""
+        parts = (refused, calls_made, figures.tokens(used), figures.money(used["cost"]))
+        block.parts = [("used", part) for part in parts if part]
     if not good:
         block.tool = safe.line(verdict.reason)
         why = cause.sentence(verdict.error_message or "")
         block.aside = why if why != "Stopped." else ""
     return block
-
-
-def _used(state: RunState | None) -> list[str]:
-    if state is None:
-        return []
-    tools, used = state.tool_count, state.usage
-    calls_made = f"{tools} {'tool' if tools == 1 else 'tools'}" if tools else ""
-    refused = f"{state.denied} denied" if state.denied else ""
-    return [part for part in (refused, calls_made, figures.tokens(used), figures.money(used["cost"])) if part]
 
 
 def _str(value: Any) -> str:

@@ -51,7 +51,7 @@ def width_of(row: Row) -> int:
 
 
 _RESET = "\x1b[m"
-_begun = {PLAIN: ""}  # style -> the sequence that begins it
+_begun: dict[str, str] = {}  # style -> the sequence that begins it
 
 
 def is_coloured(environment: Mapping[str, str]) -> bool:
@@ -68,11 +68,9 @@ def format_row(row: Row, *, colour: bool) -> str:
     """Return one row as text."""
     if not colour:
         return "".join([words for _, words in row]).rstrip()
-    return "".join([f"{_begin(style)}{words}{_RESET}" if style else words for style, words in row])
-
-
-def _begin(style: str) -> str:
-    found = _begun.get(style)
-    if found is None:
-        found = _begun[style] = f"\x1b[{';'.join(SGR[word] for word in style.split())}m"
-    return found
+    found = []
+    for style, words in row:
+        if style and style not in _begun:
+            _begun[style] = f"\x1b[{';'.join(SGR[word] for word in style.split())}m"
+        found.append(f"{_begun[style]}{words}{_RESET}" if style else words)
+    return "".join(found)
