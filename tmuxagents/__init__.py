@@ -1,3 +1,3 @@
-"""A session manager for child agents, with tmux at its centre. Pure."""
+"""A session manager that runs coding agents in tmux windows. Pure."""
 
 __version__ = "0.1.0"

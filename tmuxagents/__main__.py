@@ -11,7 +11,7 @@ import sys
 
 _WITH_RUN_DIR = 3
 _WITH_TEXT = {"launch", "run", "send", "resume", "call", "presets", "_profile"}  # take text from the user
-_MANY = 100_000  # objects: a start makes thousands, and hardly any garbage
+_MANY = 100_000  # objects before Python collects garbage: a start makes thousands, and hardly any garbage
 
 
 def main() -> None:
@@ -26,7 +26,7 @@ def _main() -> None:
     if not _WITH_TEXT.isdisjoint(sys.argv):
         _hide_words()
     gc.set_threshold(_MANY)
-    # None of our files may get the number of a stream that the caller has closed.
+    # Open the streams that the caller has closed, so that none of our files gets a number of theirs.
     while (handle := os.open(os.devnull, os.O_RDWR)) <= 2:  # noqa: PLR2004  (stdin, stdout, stderr)
         pass
     os.close(handle)
@@ -74,23 +74,21 @@ def _hide_words() -> None:
             start = int(file.read().rpartition(b")")[2].split()[45])  # arg_start, see proc(5)
         words = line.split(b"\0")[:-1]
         verb = next(at for at, word in enumerate(sys.argv) if word in _WITH_TEXT) + len(words) - len(sys.argv)
-        kept = words[: verb + 1] + [_name_of_option(word) for word in words[verb + 1 :]]
+        # The name of an option stays. Dots replace the rest of each word, which does not become longer.
+        for at, word in enumerate(words[verb + 1 :], verb + 1):
+            short = word[:2] if word.startswith(b"-") else b""
+            name = word.partition(b"=")[0] if word.startswith(b"--") else short
+            letters = name.replace(b"-", b"")
+            if letters and not letters.isalpha():
+                name = b""
+            words[at] = name + b"..."[: len(word) - len(name)]
         with open("/proc/self/mem", "r+b", 0) as memory:
             memory.seek(start)
             if memory.read(len(line)) == line:
                 memory.seek(start)
-                memory.write(b"\0".join(kept).ljust(len(line), b"\0"))
+                memory.write(b"\0".join(words).ljust(len(line), b"\0"))
     except (OSError, ValueError, IndexError):
         return
-
-
-def _name_of_option(word: bytes) -> bytes:
-    """Return the option's name at the beginning of a word, and dots for the rest, no longer than the word."""
-    name = word.partition(b"=")[0] if word.startswith(b"--") else word[:2] if word.startswith(b"-") else b""
-    letters = name.replace(b"-", b"")
-    if letters and not letters.isalpha():
-        name = b""
-    return name + b"..."[: len(word) - len(name)]
 
 
 def _is_idle() -> bool:

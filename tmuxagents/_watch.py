@@ -1,7 +1,7 @@
 """Start a watcher: `python -P .../tmuxagents/_watch.py HOME [DESCRIPTOR OF THE LOCK]`. Joins.
 
-Started by its path, the watcher uses its starter's own package, however that is installed. This package is
-found before any other installed copy. Nothing else in its folder is found before Python's own modules.
+It is started by its path, so that it runs the same copy of the package as its starter. The package is
+imported from there first. After that, Python's own modules go before all others in that folder.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Start a wrapper: `python -I -S .../tmuxagents/_wrap.py RUN_DIR`. Joins.
 
 It is a file of its own for two reasons. The interpreter can run it without `site`, which would cost each
-child 2 ms and much memory. A start compiles only this file.
+child 2 ms and much memory. Python compiles the file that it runs at every start, so that file must be short.
 """
 
 import os

@@ -1,9 +1,9 @@
 """The companion of a pi parent: it reports each change of the session's background runs once.
 
-It works while any run is active and the parent is there. The entries of the parent's session record its
-reports. Where the entries and the run directories differ, the directories decide. The companion sends only
-texts and the names of styles; the colours are pi's. It imports little, because it runs for as long as the
-runs do.
+It works while any run is active and the parent is there. The parent stores every report as an entry of its
+session, and a new companion reads these entries first. Where the entries and the run directories differ, the
+directories are right. The companion sends only texts and the names of styles; pi chooses the colours. It
+imports little, because it runs for as long as the runs do.
 
 Joins.
 """
@@ -37,10 +37,12 @@ if TYPE_CHECKING:
 
     Row = list[tuple[str, str]]  # (style, text), the styles of render/styles
 
-ROUND_S = 1.0  # while a run may change without ending: it is queued, settled, or waits for a person
-LONG_ROUND_S = 3.0  # for the lines of active runs; ends arrive at once, and the parent reports launches
-LINGERS_S = 30.0  # without an active run: the next launch is often near
-_NEWEST = 100  # the latest runs, among which are those that no entry names yet
+ROUND_S = (
+    1.0  # between two looks, while a run may change without ending: queued, settled, waiting for a person
+)
+LONG_ROUND_S = 3.0  # between two looks otherwise; ends arrive at once, and the parent reports launches
+LINGERS_S = 30.0  # without an active run, because the next launch is often near
+_NEWEST = 100  # runs to look at; a new run, which no entry names yet, is one of these
 
 
 def follow(write: Callable[[bytes], None]) -> int:
@@ -64,7 +66,7 @@ def follow(write: Callable[[bytes], None]) -> int:
 
 
 class Companion:
-    """Looks after one parent's session."""
+    """The reports to one parent's session."""
 
     def __init__(
         self, caller: Caller, memory: Memory, *, since: float, tell: Callable[[dict[str, Any]], None]
@@ -94,7 +96,10 @@ class Companion:
                 for run_id in set(found.active) - self._waited_for:  # so that its end ends the pause
                     self._waited_for.add(run_id)
                     waiting.add(f"{self._caller.runs}/{run_id}")
-                nudged = _pause(waiting, min(leaves_at, now + _round(found)), parent)
+                rows = [found.registry_rows[run_id] for run_id in found.active]
+                unsteady = any(row.status == records.QUEUED or row.settled or row.needs_input for row in rows)
+                round_s = ROUND_S if unsteady else LONG_ROUND_S if rows else math.inf
+                nudged = _pause(waiting, min(leaves_at, now + round_s), parent)
 
     def _look(self, *, nudged: bool) -> Snapshot:
         """Read all runs once, and report news. `nudged`: the parent has written, so answer in any case."""
@@ -141,15 +146,6 @@ def _pause(waiting: Waiting, until: float, parent: Lifeline) -> bool:
     return False
 
 
-def _round(found: Snapshot) -> float:
-    """Return the most seconds until the next look at the runs."""
-    if not found.active:
-        return math.inf
-    rows = [found.registry_rows[run_id] for run_id in found.active]
-    unsteady = any(row.status == records.QUEUED or row.settled or row.needs_input for row in rows)
-    return ROUND_S if unsteady else LONG_ROUND_S
-
-
 def everything(caller: Caller) -> Query:
     """Return the query for all runs of the session, whatever launched them, ended ones included."""
     own = poll.background(caller).scope
@@ -181,23 +177,20 @@ class Memory:
 
     def __init__(self, entries: Iterable[Any] = ()) -> None:
         self.runs: dict[str, Told] = {}
-        for entry in entries:
-            self._take(entry)
-
-    def _take(self, entry: Any) -> None:
-        """Take in one entry of the session; ignore a malformed one."""
-        kind = entry.get("customType") if isinstance(entry, dict) else None
-        data = entry.get("data") if isinstance(entry, dict) else None
-        if kind not in (LAUNCHED, CHANGED) or not isinstance(data, dict):
-            return
-        run_id, status = data.get("runId"), data.get("status")
-        if not isinstance(run_id, str) or status not in records.STATUSES:
-            return
-        known = self.runs.get(run_id)
-        announced = known is not None and known.announced
-        if kind == CHANGED:
-            announced = announced or status in records.ENDED or data.get("settled") is True
-        self.runs[run_id] = Told(status, announced=announced)
+        for entry in entries:  # malformed ones are ignored
+            kind, data = (
+                (entry.get("customType"), entry.get("data")) if isinstance(entry, dict) else (None, None)
+            )
+            if kind not in (LAUNCHED, CHANGED) or not isinstance(data, dict):
+                continue
+            run_id, status = data.get("runId"), data.get("status")
+            if not isinstance(run_id, str) or status not in records.STATUSES:
+                continue
+            known = self.runs.get(run_id)
+            announced = known is not None and known.announced
+            if kind == CHANGED:
+                announced = announced or status in records.ENDED or data.get("settled") is True
+            self.runs[run_id] = Told(status, announced=announced)
 
     @property
     def open(self) -> list[str]:
@@ -251,7 +244,14 @@ def describe(run: Mapping[str, Any]) -> dict[str, str]:
     """Return the notice of a run that has ended or answered: a text for the screen, and one for the model."""
     good = run["status"] not in (records.FAILED, records.ABORTED)
     name = answers.label(run)
-    how = _how(run)
+    after = "" if run["startedAt"] is None else f" after {int(run['elapsedSeconds'])}s"
+    if run["status"] not in records.ENDED:
+        how = "has answered, and stays"
+    elif run["status"] == records.COMPLETED:
+        how = f"completed{after}"
+    else:
+        why = safe.line(run["errorMessage"] or "").removesuffix(".")
+        how = f"{run['status']} ({run['reason']}){after}{': ' if why else ''}{why}"
     where = "Its answer" if good else "What there is of it"
     return {
         "level": INFO if good else WARNING,
@@ -259,16 +259,6 @@ def describe(run: Mapping[str, Any]) -> dict[str, str]:
         "message": f"Background run {run['runId']} ({name}) {how}. {where}: "
         f"background_agent_status with this runId, or tmuxagents output {run['runId']}",
     }
-
-
-def _how(run: Mapping[str, Any]) -> str:
-    if run["status"] not in records.ENDED:
-        return "has answered, and stays"
-    after = "" if run["startedAt"] is None else f" after {int(run['elapsedSeconds'])}s"
-    if run["status"] == records.COMPLETED:
-        return f"completed{after}"
-    why = safe.line(run["errorMessage"] or "").removesuffix(".")
-    return f"{run['status']} ({run['reason']}){after}{': ' if why else ''}{why}"
 
 
 # --- runs as lines ---
@@ -321,21 +311,17 @@ def _facts(run: Mapping[str, Any], status: str, now: float) -> str:
     """Return status, duration, tools and costs of a run, as far as they are known."""
     used: Mapping[str, Any] = run.get("usage") or {}
     count = run["toolCount"]
+    lasted = 0.0
+    if "elapsedSeconds" in run:
+        lasted = run["elapsedSeconds"]
+    elif run["startedAt"] is not None:  # an entry of `details.windows`, in milliseconds
+        ended = run["completedAt"]
+        lasted = (now * 1000 if ended is None else ended) / 1000 - run["startedAt"] / 1000
     parts = (
         status if status != records.RUNNING else "",
-        _lasted(run, now),
+        "" if run["startedAt"] is None else figures.lasted(lasted),
         f"{count} {'tool' if count == 1 else 'tools'}" if count else "",
         figures.tokens(used),
         figures.money(used.get("cost") or 0.0),
     )
     return _SEPARATOR.join(part for part in parts if part)
-
-
-def _lasted(run: Mapping[str, Any], now: float) -> str:
-    """Return how long a run has worked; an entry of `details.windows` counts in milliseconds."""
-    if run["startedAt"] is None:
-        return ""
-    if "elapsedSeconds" in run:
-        return figures.lasted(run["elapsedSeconds"])
-    ended = run["completedAt"]
-    return figures.lasted((now * 1000 if ended is None else ended) / 1000 - run["startedAt"] / 1000)

@@ -97,6 +97,15 @@ def test_what_makes_no_sense_is_refused_and_changes_nothing(
     assert (mine(home).exists(), of_project(home).exists()) == (False, False)
 
 
+def test_json_in_front_of_a_verb_is_refused_as_in_other_groups(home: Home) -> None:
+    for words in (["config", "--json", "get", "timeout"], ["presets", "--json", "list"]):
+        done = home.command(*words)
+        assert (done.returncode, json.loads(done.stdout)["error"]["message"]) == (
+            2,
+            "--json comes after the verb.",
+        )
+
+
 def test_a_file_that_cannot_be_edited_stays_as_it_is(home: Home) -> None:
     text = '{\n  // my comment\n  "theme": "dark"\n}\n'
     mine(home).write_text(text)

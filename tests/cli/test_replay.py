@@ -101,3 +101,9 @@ def test_without_a_terminal_it_refuses(home: Home) -> None:
     done = home.command("replay", ended(home, "done x").run_id)
     assert (done.returncode, done.stdout) == (2, "")
     assert "hint: tmuxagents transcript prints it at once" in done.stderr
+
+
+def test_a_speed_is_a_number(home: Home, player: Callable[..., Terminal]) -> None:
+    terminal = player(ended(home, "done x").run_id, "--speed", "nan")
+    terminal.shows("--speed must be a number.")
+    assert terminal.left() == 2

@@ -148,9 +148,10 @@ def test_yes_takes_what_is_suggested_and_a_second_time_finds_it_done(newcomer: D
     assert written(newcomer) == there
 
 
-def test_without_an_agent_it_says_what_is_missing(newcomer: Desk) -> None:
+@pytest.mark.parametrize("default", ["pi", "nonsense"])
+def test_without_an_agent_it_says_what_is_missing(newcomer: Desk, default: str) -> None:
     nowhere = {"TMUXAGENTS_PI": "/nowhere/pi", "TMUXAGENTS_CLAUDE": "/nowhere/claude"}
-    done = newcomer("setup", "--yes", variables=nowhere)
+    done = newcomer("setup", "--yes", variables={**nowhere, "TMUXAGENTS_DEFAULT_AGENT": default})
     assert done.returncode == 3
     assert "The agent pi is not installed: there is no /nowhere/pi." in done.stdout
     assert "Not ready yet" in done.stdout

@@ -21,11 +21,26 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-# Problems of the machine, neither of the request nor of our code.
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-_USED_UP = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
-_BROKEN = (errno.EIO, errno.ENOLCK, errno.ESTALE, errno.EUCLEAN)
-_NO_PLACE = (errno.EROFS, errno.ENAMETOOLONG)
+# Problems of the machine, neither of the request nor of our code: numbers of an OSError, kind, message, hint.
+_OF_THE_MACHINE = (
+    (
+        (errno.ENOSPC, errno.EDQUOT),
+        *("no-space", "No space is left on the device: {error}.", "make room: df -h"),
+    ),
+    (
+        (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM),
+        *("no-space", "The machine has run out of something: {why}.", "ulimit -a lists the limits"),
+    ),
+    (
+        (errno.EIO, errno.ENOLCK, errno.ESTALE, errno.EUCLEAN),
+        *("no-permission", "The file system does not work: {error}."),
+        "set TMUXAGENTS_HOME to a folder on a local disk",
+    ),
+    (
+        (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EROFS, errno.ENAMETOOLONG),
+        *("no-permission", "{why}: {what}.", "set TMUXAGENTS_HOME to a folder of yours"),
+    ),
+)
 _MOST_FAULTS = 20  # reported of one call
 # A group called without a verb raises this. click 8.1 has no such exception and prints the help page.
 _HELP: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
@@ -87,7 +102,13 @@ def _translate(error: BaseException) -> TmuxAgentsError | None:
         if error.ctx and type(error) in (click.MissingParameter, click.UsageError):
             way = meant.arguments(error.ctx.info_name or "")
         return BadRequest(words, kind="usage", hint=way or f"see {verb} --help")
-    return _of_the_machine(error) if isinstance(error, OSError) else None
+    if isinstance(error, OSError):
+        what = error.filename or error
+        for numbers, kind, text, hint in _OF_THE_MACHINE:
+            if error.errno in numbers:
+                message = text.format(error=error, why=error.strerror, what=what)
+                return Unusable(message, kind=kind, hint=hint)
+    return None
 
 
 def _no_such_option(error: click.NoSuchOption, verb: str, otherwise: str) -> BadRequest:
@@ -102,26 +123,8 @@ def _no_such_option(error: click.NoSuchOption, verb: str, otherwise: str) -> Bad
     return BadRequest(message, kind="usage", hint=hint, candidates=[] if meaning else near)
 
 
-def _of_the_machine(error: OSError) -> Unusable | None:
-    """Return the problem of the machine that an OSError reports; None for any other error."""
-    if error.errno in _FULL:
-        return Unusable(f"No space is left on the device: {error}.", kind="no-space", hint="make room: df -h")
-    if error.errno in _USED_UP:
-        message = f"The machine has run out of something: {error.strerror}."
-        return Unusable(message, kind="no-space", hint="ulimit -a lists the limits")
-    if error.errno in _BROKEN:
-        message = f"The file system does not work: {error}."
-        hint = "set TMUXAGENTS_HOME to a folder on a local disk"
-        return Unusable(message, kind="no-permission", hint=hint)
-    if isinstance(error, (PermissionError, NotADirectoryError)) or error.errno in _NO_PLACE:
-        message = f"{error.strerror}: {error.filename or error}."
-        hint = "set TMUXAGENTS_HOME to a folder of yours"
-        return Unusable(message, kind="no-permission", hint=hint)
-    return None
-
-
 def lines_of(problem: TmuxAgentsError) -> list[str]:
-    """Return the lines for a person: a sentence, a hint, and the other faults in the tasks of a call."""
+    """Return the lines for a person: the first fault, a hint, and the other faults of a call's tasks."""
     faults = [
         fault.message if fault.message.startswith("tasks[") else f"{fault.field}: {fault.message}"
         for fault in problem.faults

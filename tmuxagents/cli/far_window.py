@@ -1,4 +1,4 @@
-"""The window here of a run that works on another machine or as a Slurm job: it shows the run's events.
+"""The window on this machine for a run on another machine or in Slurm. It shows the run's events.
 
 Enter shows the run's own window there, or opens a shell beside the job. Ctrl-C twice stops the run. Closing
 the window here, or ending its program, stops nothing.
@@ -8,6 +8,7 @@ Joins.
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import subprocess
@@ -133,42 +134,34 @@ class FarWindow:
         if not poll.poll(round((_IDLE_S if quiet else _LOOK_S) * 1000)):
             return
         typed = self._terminal.pressed()
-        if CTRL_C in typed:
-            self._ctrl_c(run)
-        elif typed in _KEYS:
+        if typed in _KEYS:
             self._go_through(run)
-
-    def _ctrl_c(self, run: RunView) -> None:
-        now = time.monotonic()
-        since = None if self._asked_at is None else now - self._asked_at
-        if since is not None and since < _READ_S:
+        if CTRL_C not in typed:
             return
-        if since is None or since > _CONFIRM_S:
+        now = time.monotonic()
+        since = math.inf if self._asked_at is None else now - self._asked_at
+        if since > _CONFIRM_S:
             self._asked_at = now
             self._window.note(f"Ctrl-C again within {_CONFIRM_S:g} s stops this run")
-            return
-        self._asked_at = None
-        self._window.note(f"stopping it on {safe.line(run.host or '?')} …")
-        self._paint(run)
-        try:
-            stopping.stop([run.run_dir])
-        except TmuxAgentsError as why:
-            self._window.note(why.message)
-
-    def _way(self, run: RunView) -> list[str]:
-        """Return the command that shows the run's own window, or opens a shell beside its Slurm job."""
-        if not run.is_far:
-            prefix = commands.exec_prefix(run.run_dir, tty=True)
-            if prefix is None:
-                raise NotPossible("It has no job yet.", kind="no-window")
-            return [*prefix, self._environment.get("SHELL") or "/bin/sh"]
-        host = requests.host_of(run, self._environment)
-        return ssh.command(host, ["attach", run.run_id], tty=True, environment=self._environment)
+        elif since >= _READ_S:
+            self._asked_at = None
+            self._window.note(f"stopping it on {safe.line(run.host or '?')} …")
+            self._paint(run)
+            try:
+                stopping.stop([run.run_dir])
+            except TmuxAgentsError as why:
+                self._window.note(why.message)
 
     def _go_through(self, run: RunView) -> None:
-        """Show the run's own window there, or the shell beside its job, until the person leaves it."""
+        """Show the run's own window there, or a shell beside its job, until the person leaves it."""
         try:
-            command = self._way(run)
+            if run.is_far:
+                host = requests.host_of(run, self._environment)
+                command = ssh.command(host, ["attach", run.run_id], tty=True, environment=self._environment)
+            elif (prefix := commands.exec_prefix(run.run_dir, tty=True)) is not None:
+                command = [*prefix, self._environment.get("SHELL") or "/bin/sh"]
+            else:
+                raise NotPossible("It has no job yet.", kind="no-window")
         except TmuxAgentsError as why:
             self._window.note(why.message)
             return

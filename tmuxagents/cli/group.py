@@ -1,4 +1,4 @@
-"""All verbs as one click group: a verb's module is imported when the verb is called. Joins."""
+"""All verbs as one click group. The module of a verb is imported when the verb is called. Joins."""
 
 from __future__ import annotations
 
@@ -89,8 +89,15 @@ class Verbs(click.Group):
         if not name.startswith("-") and self.get_command(ctx, name) is None:
             raise unknown(*args)
         found = super().resolve_command(ctx, args)
-        if ctx.meta.get(_JSON) and found[1] is not None:
-            _print_json(found[1], args)
+        command = found[1]
+        if ctx.meta.get(_JSON) and command is not None:  # `tmuxagents --json VERB` sets the verb's own --json
+            below = command.commands if isinstance(command, click.Group) else {}
+            wanted = next((below[word] for word in args[1:] if word in below), command)
+            flag = next((param for param in wanted.params if "--json" in param.opts), None)
+            if flag is None:
+                hint = f"see tmuxagents {name} --help"
+                raise BadRequest(f"{name} has no --json.", kind="usage", hint=hint)
+            flag.default = True
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  (click's signature)
@@ -117,17 +124,6 @@ def unknown(name: str, *arguments: str) -> BadRequest:
     )
     message = f'There is no verb "{safe.cut(safe.line(name), 40)}".'
     return BadRequest(message, kind="usage", hint=hint, candidates=[] if way is None else [way.split()[0]])
-
-
-def _print_json(command: click.Command, words: Sequence[str]) -> None:
-    """Make a verb, or the verb below it that these words name, print JSON, as its own `--json` does."""
-    below = command.commands if isinstance(command, click.Group) else {}
-    wanted = next((below[word] for word in words[1:] if word in below), command)
-    flag = next((param for param in wanted.params if "--json" in param.opts), None)
-    if flag is None:
-        hint = f"see tmuxagents {words[0]} --help"
-        raise BadRequest(f"{words[0]} has no --json.", kind="usage", hint=hint)
-    flag.default = True
 
 
 @click.command(

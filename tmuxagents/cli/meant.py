@@ -1,4 +1,4 @@
-"""The meaning of wrong words on a command line: verbs and options of other tools, a noun for a verb. Pure.
+"""What a person means by a wrong verb or option: a word of another tool, or a noun for a verb. Pure.
 
 Meaning comes before spelling: `--prompt` is not taken for a misspelt `--preset`. A name of several words
 has the meaning of one of them: `--agent-type` means type, and `spawn_agent` means spawn.
@@ -128,7 +128,7 @@ _ANYWHERE = _by_word(
 )
 # These words mean something else in every longer option, so they are ignored as one word of several.
 _WHOLE = frozenset(
-    ["id", "name", "run", "file", "files", "all", "input", "at", "time", "path", "path", "limit", "set", "no"]
+    ["id", "name", "run", "file", "files", "all", "input", "at", "time", "path", "limit", "set", "no"]
 )
 # verb -> the same table, for options that mean something else at this verb
 _OF_VERB = {

@@ -1,6 +1,6 @@
 """Reading from and writing to the caller's streams: lines, warnings, the width of a line. Joins.
 
-It bypasses Python's streams, which may be closed or have an encoding that lacks a character.
+This module bypasses Python's streams, which may be closed, or have an encoding that lacks a character.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def check_in() -> None:
 
 
 def _check(stream: int, message: str, hint: str) -> None:
-    """Refuse a closed stream: reading or writing zero bytes reveals it. Other problems show up on use."""
+    """Refuse a closed stream: reading or writing zero bytes fails. Other problems show when it is used."""
     try:
         if (sys.stdin, sys.stdout)[stream] is not None:
             os.read(IN, 0) if stream == IN else os.write(OUT, b"")

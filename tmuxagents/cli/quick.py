@@ -1,7 +1,7 @@
 """A parser that needs no click, for the verbs that programs call often. Joins.
 
-It parses only plain command lines. All others, and all mistakes, go to click. Both parsers take the options
-from the table below, call the same code (cli/listing) and report errors in the same way.
+It parses only plain command lines. Click parses all others, and those with mistakes. Both parsers take the
+options from the table below, call the same code (cli/listing) and report errors in the same way.
 """
 
 from __future__ import annotations
@@ -123,9 +123,6 @@ def _value(name: str, word: str) -> Any:
         statuses = tuple(word.split(","))
         return statuses if set(statuses) <= set(records.STATUSES) else None
     if name in (MOST, MAX_BYTES):
-        return (
-            int(word)
-            if word.isascii() and word.isdecimal() and len(word) < _MOST_DIGITS and int(word)
-            else None
-        )
+        is_plain = word.isascii() and word.isdecimal() and len(word) < _MOST_DIGITS
+        return int(word) or None if is_plain else None
     return word if not word.startswith("-") else None

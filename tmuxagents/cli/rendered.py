@@ -1,4 +1,4 @@
-"""Runs shown to a person: rendered transcripts, a page of HTML, matches of a word, and a live picture.
+"""Runs shown to a person: rendered transcripts, a page of HTML, lines with a word, and a live picture.
 
 A picture is a block of lines at the bottom of a terminal. `run` and `poll --watch` redraw it in place.
 
@@ -118,9 +118,9 @@ def write_page(path: str, text: bytes) -> None:
 def search(
     caller: Caller, word: str, run_dirs: Sequence[str] | None, *, everywhere: bool, as_json: bool
 ) -> int:
-    """Print each line of transcripts that contains a word; return 1 if there is none.
+    """Print each line of the transcripts that contains a word; return 1 if there is none.
 
-    `run_dirs`: the runs to search; None: all of the caller's. Capitals count only if the word has any.
+    `run_dirs`: the runs to search; None: all of the caller's. Case matters only if the word has capitals.
     """
     scope = poll.query_of(caller, (), everywhere=everywhere).scope
     if run_dirs is not None:
@@ -151,7 +151,7 @@ def _matches(caller: Caller, row: Row, word: str) -> Iterator[str]:
             line = raw.decode("utf-8", "replace")
             if word in (line if is_exact else line.lower()):
                 yield line
-    except NotPossible as problem:  # a transcript that was not read to its end
+    except NotPossible as problem:  # the transcript could not be read to its end
         printing.warn([problem.message])
 
 

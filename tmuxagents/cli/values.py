@@ -1,4 +1,4 @@
-"""Parts that all verbs share, launching or not: kinds of values, --format and --json, texts as arguments.
+"""Parts that verbs share: kinds of values, --format and --json, and texts given as arguments.
 
 Joins.
 """
@@ -88,6 +88,14 @@ def declaring(*options: Callable[[Verb], Verb]) -> Callable[[Verb], Verb]:
         return verb
 
     return declare
+
+
+def alone(context: click.Context, lists: Verb, *, as_json: bool) -> None:
+    """Run a group of verbs that is called without one: list what there is."""
+    if context.invoked_subcommand is None:
+        context.invoke(lists, as_json=as_json)
+    elif as_json:
+        raise BadRequest("--json comes after the verb.", kind="usage")
 
 
 # --- the task, and other texts ---

@@ -51,7 +51,7 @@ def agent_rule_of(key: str) -> Rule | None:
 
 
 def flatten_agents(agents: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the settings of agents as dotted keys."""
+    """Yield the settings of agents with dotted keys. A malformed agent gets a bad command, for a warning."""
     for name, agent in agents.items():
         if isinstance(agent, dict) and agent:
             yield from ((f"{AGENT_PREFIX}{name}.{key}", value) for key, value in agent.items())
@@ -119,7 +119,7 @@ _VARIABLES = {
     "tmux.session": "TMUXAGENTS_SESSION",
     "agents.pi.command": "TMUXAGENTS_PI",
 }
-_PREVIEW = "commandPreviewWidth"
+_PREVIEW, _AT_ONCE = "commandPreviewWidth", "maxConcurrency"
 _MOST_NAMED = 10  # keys of a file that one warning names
 
 
@@ -181,7 +181,15 @@ def resolve(
         settings.warnings.append(f"{named['project']}: a project may not set {shown}{more}; ignored")
     for key, rule in KEYS.items():
         _decide(settings, key, rule, _sources_of(key, environment, project, user), named)
-    _cap_concurrency(settings, environment, user, named)
+    if settings.sources[_AT_ONCE] == "project":
+        alone = Settings()  # without the project
+        _decide(alone, _AT_ONCE, KEYS[_AT_ONCE], _sources_of(_AT_ONCE, environment, {}, user), named)
+        settings.warnings += alone.warnings
+        if settings.values[_AT_ONCE] > alone.values[_AT_ONCE]:
+            settings.values[_AT_ONCE] = alone.values[_AT_ONCE]
+            settings.sources[_AT_ONCE] = alone.sources[_AT_ONCE]
+            settings.chosen |= alone.chosen
+            settings.warnings.append(f"{named['project']}: a project may only lower {_AT_ONCE}; ignored")
     for key in user:
         own = None if key in KEYS else agent_rule_of(key)
         if own is not None:
@@ -213,7 +221,7 @@ def variable_of(key: str) -> str:
 
 
 def _section(settings: Settings, text: str | None, name: str) -> dict[str, Any]:
-    """Return our part of a settings file, flat; a malformed file gives one warning and no settings."""
+    """Return our section of a settings file, with dotted keys. A malformed file gives only a warning."""
     if text is None:
         return {}
     import json  # noqa: PLC0415  (most wrappers have no settings to read, and each would pay for it)
@@ -225,18 +233,8 @@ def _section(settings: Settings, text: str | None, name: str) -> dict[str, Any]:
         settings.warnings.append(f"{name} cannot be read: {why}")
         return {}
     section = document.get(SECTION) if isinstance(document, dict) else None
-    return _flat(section) if isinstance(section, dict) else {}
-
-
-def names_in(text: str) -> list[str]:
-    """Return the names of the settings in a file's text, unknown ones included."""
-    return list(_section(Settings(), text, ""))
-
-
-def _flat(section: dict[str, Any]) -> dict[str, Any]:
-    """Return a section with `tmux` and `agents` as dotted keys."""
     flat: dict[str, Any] = {}
-    for key, value in section.items():
+    for key, value in section.items() if isinstance(section, dict) else ():
         if key == "tmux" and isinstance(value, dict):
             flat.update((f"tmux.{inner}", known) for inner, known in value.items())
         elif key == "agents" and isinstance(value, dict):
@@ -244,6 +242,11 @@ def _flat(section: dict[str, Any]) -> dict[str, Any]:
         else:
             flat[key] = value
     return flat
+
+
+def names_in(text: str) -> list[str]:
+    """Return the names of the settings in a file's text, unknown ones included."""
+    return list(_section(Settings(), text, ""))
 
 
 # --- one key ------------------------------------------------------------------------------------------------
@@ -277,19 +280,3 @@ def _decide(
     if complaint and (rule.told or source == "environment"):
         where = variable_of(key) if source == "environment" else f"{named[source]}: {key[:60]}"
         settings.warnings.append(f"{where} {complaint}")
-
-
-def _cap_concurrency(
-    settings: Settings, environment: Mapping[str, str], user: Mapping[str, Any], named: Mapping[str, str]
-) -> None:
-    """Let a project lower the number of children that a call runs at once, but never raise it."""
-    key = "maxConcurrency"
-    if settings.sources[key] != "project":
-        return
-    wanted, alone = settings.values[key], Settings()
-    _decide(alone, key, KEYS[key], _sources_of(key, environment, {}, user), named)
-    settings.warnings += alone.warnings
-    if wanted > alone.values[key]:
-        settings.values[key], settings.sources[key] = alone.values[key], alone.sources[key]
-        settings.chosen |= alone.chosen
-        settings.warnings.append(f"{named['project']}: a project may only lower {key}; ignored")

@@ -1,4 +1,4 @@
-"""The rules of settings, one per kind of value. Each turns a value into the one in force and a complaint.
+"""The rules of settings, one per kind of value. Each turns a given value into the value in force.
 
 Pure.
 """
@@ -105,7 +105,7 @@ class Duration(Number):
 
 
 class Choice(Rule):
-    """One of a few words. The default is the first word; with `optional`, it is no word."""
+    """One of a few words. The default is the first one; with `optional`, it is None."""
 
     def __init__(self, *words: str, optional: bool = False) -> None:
         super().__init__(None if optional else words[0])
@@ -119,7 +119,7 @@ class Choice(Rule):
 
 
 class Variables(Rule):
-    """Variables for a child's environment. Their texts are shown nowhere."""
+    """Variables for a child's environment. Their values are never shown."""
 
     hidden = "(set)"
 
@@ -177,7 +177,7 @@ class Socket(Text):
 
 
 class CurrentWord(Text):
-    """The word `current`, the only way to name the session for windows."""
+    """The word `current`: windows open in the current tmux session. No other session can be named."""
 
     wanted = '"current"'
 
@@ -219,7 +219,7 @@ class Names(Rule):
 
 
 class Age(Rule):
-    """How old something may become, such as `30d`, or `all`. A bad value is `all`: it loses nothing."""
+    """How old a run may become, such as `30d`, or `all`. A bad value counts as `all`, so nothing is lost."""
 
     def read(self, value: Any) -> tuple[Any, str | None]:
         """Return the age as written."""

@@ -1,7 +1,7 @@
 """The words of `delegate_to_subagents`: its call, the view of its children, and a line for each ended one.
 
-The tool's own keys are defined here and in runs/conversation, its status words (`running`, `completed`,
-`error`) in runs/words. Each line comes with its kind; the view decides how a kind looks.
+The keys and words of the tool differ from ours: runs/words translates the status. Each line of the view comes
+with its kind, which decides how the line looks.
 
 Pure.
 """
@@ -44,7 +44,7 @@ def call_line(args: Any) -> str:
         f"(default profile: {default})" if default else "",
         f"profiles: [{', '.join(named)}]" if named else "",
     ]
-    return " ".join(part for part in parts if part)
+    return " ".join(filter(None, parts))
 
 
 # --- counts -----------------------------------------------------------------------------------------------
@@ -76,7 +76,11 @@ def view(windows: Sequence[Mapping[str, Any]], *, expanded: bool, now_ms: float)
     lines = [(HEAD, header(window["status"] for window in windows)), (BLANK, "")]
     for window in windows:
         lines += [*block(window, expanded=expanded, now_ms=now_ms), (BLANK, "")]
-    return [*lines, *_footer(windows)]
+    running = sum(status_word(window["status"]) == RUNNING for window in windows)
+    if running:
+        return [*lines, (ASIDE, f"{running} running...")]
+    ids = [(ASIDE, f"{_ID_INDENT}{_line(window['name'])}: {window['sessionId']}") for window in windows]
+    return [*lines, (ASIDE, "Session IDs (use with get_subagent_output):"), *ids]
 
 
 def view_text(windows: Sequence[Mapping[str, Any]], *, now_ms: float) -> str:
@@ -103,47 +107,24 @@ def block(window: Mapping[str, Any], *, expanded: bool, now_ms: float) -> list[t
 
 def title(window: Mapping[str, Any], now_ms: float) -> str:
     """Return the header of one child's window; the time in it stops when the child ends."""
+    profile = _line(window.get("profileName"))
+    provider, model = _line(window.get("provider")), _line(window.get("model"))
+    if not model.startswith(f"{provider}/"):
+        model = "/".join(filter(None, (provider, model)))
+    setup = " ".join(filter(None, (model, _line(window.get("thinkingLevel")))))
+    todos, done = window.get("todoTotal"), window.get("todoCompleted") or 0
+    started, ended = window.get("startedAt"), window.get("completedAt")  # no start: it waits for its turn
+    until = now_ms if ended is None else ended
+    seconds = 0 if started is None else max(0, int((until - started) // 1000))
     parts = [
         f"{_ICONS[status_word(window['status'])]} {_line(window['name'])}",
-        _profile(window),
+        f"{profile} ({setup})" if profile and setup else profile,
         f"{window['toolCount']} tools",
         f"{window['fileCount']} files" if window.get("fileCount") else "",
-        _todos(window.get("todoTotal"), window.get("todoCompleted")),
-        f"{_elapsed(window, now_ms)}s/{window['timeout']:.10g}s",
+        f"[{done}/{todos}]" if todos and todos != done else "",
+        f"{seconds}s/{window['timeout']:.10g}s",
     ]
-    return _SEPARATOR.join(part for part in parts if part)
-
-
-def _profile(window: Mapping[str, Any]) -> str:
-    name = _line(window.get("profileName"))
-    if not name:
-        return ""
-    provider, model = _line(window.get("provider")), _line(window.get("model"))
-    whole = (
-        model if model.startswith(f"{provider}/") else "/".join(part for part in (provider, model) if part)
-    )
-    setup = " ".join(part for part in (whole, _line(window.get("thinkingLevel"))) if part)
-    return f"{name} ({setup})" if setup else name
-
-
-def _todos(total: Any, completed: Any) -> str:
-    done = completed or 0
-    return f"[{done}/{total}]" if total and total != done else ""
-
-
-def _elapsed(window: Mapping[str, Any], now_ms: float) -> int:
-    started, ended = window.get("startedAt"), window.get("completedAt")
-    if started is None:  # it waits for its turn
-        return 0
-    return max(0, int(((now_ms if ended is None else ended) - started) // 1000))
-
-
-def _footer(windows: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    running = sum(status_word(window["status"]) == RUNNING for window in windows)
-    if running:
-        return [(ASIDE, f"{running} running...")]
-    ids = [(ASIDE, f"{_ID_INDENT}{_line(window['name'])}: {window['sessionId']}") for window in windows]
-    return [(ASIDE, "Session IDs (use with get_subagent_output):"), *ids]
+    return _SEPARATOR.join(filter(None, parts))
 
 
 def window_document(

@@ -1,9 +1,9 @@
 """The children of a call: their latest actions and their state, in lines that fit on a screen. Pure.
 
-`LastLines` folds the events of one child into lines: previews of its calls, its words, and its findings. From
-these and the runs' documents `call_picture` makes the picture of a call: a block for each child or, if the
-blocks do not fit, a line. A line of a picture is a list of parts. Each part has its colour code beside its
-text, not in it, so a child's text cannot change a colour.
+`LastLines` turns the events of one child into lines: previews of its calls, what it says, and what its
+listings found. `call_picture` makes the picture of a call from these lines and the runs' documents. It has a
+block for each child or, if the blocks do not fit, a line. A line of a picture is a list of parts, each with
+its colour beside its text. So the text of a child cannot change a colour.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LONGEST = 4000  # characters of one line; the answer itself has the rest
 
 
 class LastLine(NamedTuple):
-    """One line: its words, and whether they are the child's own or report a call."""
+    """One line, and its kind: the child's own text, or a report of a call."""
 
     text: str
     kind: str
@@ -58,7 +58,7 @@ class LastLines:
         self.tool_count = 0
         self._place = place
         self._most = most
-        # ls and find without a result, oldest first
+        # The calls of ls and find that have no result yet, oldest first.
         self._listed: dict[int, tuple[str | None, str, LastLine]] = {}
 
     @property
@@ -90,9 +90,18 @@ class LastLines:
         return []
 
     def _call(self, fields: Mapping[str, Any]) -> list[LastLine]:
+        """Add the preview of a call, and count what it does to the todo list."""
         self.tool_count += 1
         tool, args = _str(fields.get("toolName")), fields.get("args")
-        self._count_todos(tool, args if isinstance(args, dict) else {})
+        known = args if isinstance(args, dict) else {}
+        if tool == "write_todos":
+            written = len(_list(known.get("todos")))
+            if known.get("mode") == "append":
+                self.todo_total = (self.todo_total or 0) + written
+            else:
+                self.todo_total, self.todo_completed = written, 0
+        elif tool == "edit_todos" and known.get("action") in ("complete", "abandon"):
+            self.todo_completed = (self.todo_completed or 0) + len(_list(known.get("indices")))
         rows = self.append(_ARROW + previews.preview(tool, args, self._place), TOOL)
         if tool in figures.LISTING_TOOLS:
             self._listed[self.tool_count] = _str(fields.get("callId")) or None, tool, rows[0]
@@ -102,48 +111,27 @@ class LastLines:
 
     def _result(self, fields: Mapping[str, Any]) -> list[LastLine]:
         """Put the summary of a listing under its call, even if other calls came between."""
-        tool = _str(fields.get("toolName"))
-        words = _summary(tool, fields)
-        call = self._answered(_str(fields.get("callId")) or None, tool)
-        if words is None:
+        tool, call_id = _str(fields.get("toolName")), _str(fields.get("callId")) or None
+        if tool not in figures.LISTING_TOOLS:
             return []
+        call = None
+        for number, (known_id, known_tool, row) in reversed(self._listed.items()):
+            if known_id == call_id if call_id is not None else known_tool == tool:
+                call = row
+                del self._listed[number]
+                break
+        # The reader's summary is of the whole result, ours only of its beginning.
+        text = _str(fields.get("text"))
+        beginning = figures.sum_up(tool, text, cut=len(text) > events.RESULT_TEXT_LIMIT)
+        words = safe.line(_str(fields.get("summary"))) or beginning
         at = next((number for number, row in enumerate(self.all) if row is call), None)
         row = LastLine(f"{_UNDER}{words}" if at is not None else f"{_UNDER}{tool}: {words}", TOOL)
         self.all.insert(len(self.all) if at is None else at + 1, row)
         self._forget()
         return [row]
 
-    def _answered(self, call_id: str | None, tool: str) -> LastLine | None:
-        for number in reversed(self._listed):
-            known_id, known_tool, row = self._listed[number]
-            if known_id == call_id if call_id is not None else known_tool == tool:
-                del self._listed[number]
-                return row
-        return None
-
-    def _count_todos(self, tool: str, args: Mapping[str, Any]) -> None:
-        if tool == "write_todos":
-            written = len(_list(args.get("todos")))
-            if args.get("mode") == "append":
-                self.todo_total = (self.todo_total or 0) + written
-            else:
-                self.todo_total, self.todo_completed = written, 0
-        elif tool == "edit_todos" and args.get("action") in ("complete", "abandon"):
-            self.todo_completed = (self.todo_completed or 0) + len(_list(args.get("indices")))
-
     def _forget(self) -> None:
         del self.all[:-KEPT]
-
-
-def _summary(tool: str, fields: Mapping[str, Any]) -> str | None:
-    """Return the reader's summary of the whole result or, without one, a summary of its beginning."""
-    if tool not in figures.LISTING_TOOLS:
-        return None
-    counted = fields.get("summary")
-    if isinstance(counted, str) and counted:
-        return safe.line(counted)
-    text = _str(fields.get("text"))
-    return figures.sum_up(tool, text, cut=len(text) > events.RESULT_TEXT_LIMIT)
 
 
 def _str(value: Any) -> str:
@@ -156,10 +144,10 @@ def _list(value: Any) -> Sequence[Any]:
 
 # --- what stands out --------------------------------------------------------------------------------------
 
-# The names that pi's themes have.
+# Names of colours in pi's themes.
 MUTED, ADDED, REMOVED = "muted", "toolDiffAdded", "toolDiffRemoved"
 _CHANGED = r"\+\d+/-\d+"
-# An edit ends with its counts. In other lines they are a word of their own; in an address they mean nothing.
+# An edit ends with its counts, as +3/-1. In other lines they are a separate word; in a URL they mean nothing.
 _EDITED = re.compile(
     rf"( *(?:→ )?edit → .* (?={_CHANGED}$)|(?!.*://)(?:.*? )??(?={_CHANGED}(?: |$)))"
     r"(\+\d+)(/)(-\d+)((?s:.*))"
@@ -202,7 +190,7 @@ class ChildView:
 
 
 def call_picture(children: Sequence[ChildView], height: int) -> list[Line]:
-    """Return lines that fit into the height: blocks if possible, else a line for each child."""
+    """Return lines that fit into this height: a block for each child if possible, else a line for each."""
     head = [call_summary(children)] if len(children) > 1 else []
     blocks = [call_block(child) for child in children]
     if sum(map(len, blocks)) + len(head) <= height or len(children) == 1:

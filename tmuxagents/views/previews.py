@@ -1,7 +1,7 @@
 """One tool call as one line: `read → src/auth.ts:10+20 (20 lines)`. Pure.
 
 These lines are for views of several children; `runs/narration` has the phrases for one. Whatever a child
-sends, the words hold no control sequence, and no line break except those of a wrapped command.
+sends, a preview contains no control sequence, and no line break except in a wrapped command.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ def _text(args: Args, *keys: str) -> str | None:
     """Return the first of these arguments that is not empty, on one line."""
     for key in keys:
         value = args.get(key)
-        words = _flat(value) if isinstance(value, str) else _figure(value)
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        words = str(value) if type(value) in (int, float) else _flat(value) if isinstance(value, str) else ""
         if words:
             return words
     return None
@@ -65,12 +67,6 @@ def _text(args: Args, *keys: str) -> str | None:
 def _flat(text: str) -> str:
     # Not safe.line: it would change blanks, which have a meaning in a path or a pattern.
     return safe.text(text).replace("\n", " ").replace("\t", " ").strip()
-
-
-def _figure(value: Any) -> str:
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return str(value) if type(value) in (int, float) else ""
 
 
 def _path(args: Args, place: Place, *keys: str) -> str:
@@ -110,7 +106,7 @@ def _count(text: Any) -> int:
 
 
 def _read(args: Args, place: Place) -> str:
-    # A child that sends 0 for either means that there is none.
+    # Some children send 0 for an offset or limit that they do not want.
     offset, limit = (_text(args, key) if args.get(key) else None for key in ("offset", "limit"))
     start = f":{offset}" if offset else ""
     return _path(args, place) + start + (f"+{limit} ({limit} lines)" if limit else "")

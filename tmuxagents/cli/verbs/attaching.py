@@ -115,7 +115,7 @@ def show(
     read_only: bool = False,
     as_json: bool = False,
 ) -> None:
-    """Show a run's window. If the run has ended and its window is gone, show the transcript."""
+    """Show a run's window. If the run has ended and its window is gone, show the transcript in a pager."""
     target, warnings = attaching.find_window(run)
     printing.warn(warnings)
     if target is not None:
@@ -123,7 +123,14 @@ def show(
         seen.see(run.run_dir, caller)
         _show(run, target, viewer, read_only=read_only)
     elif not as_json:
-        _page(run, caller)
+        argv = None
+        if terminal() is not None:
+            less = process.find_program("less", os.environ.get("PATH", ""))
+            argv = rules.pager(os.environ, has_less=less is not None)
+            seen.see(run.run_dir, caller)
+        if argv is None or not foreground.page(argv, attaching.transcript(run.run_dir, caller)):
+            for line in attaching.transcript(run.run_dir, caller):
+                printing.write(line)
     _tell(run, caller, as_json=as_json)
 
 
@@ -158,7 +165,7 @@ def outside() -> dict[str, str]:
 
 
 def terminal() -> str | None:
-    """Return the path of the person's terminal, on stdin and stdout: an agent may inherit stdin alone."""
+    """Return the path of the person's terminal. An agent may inherit stdin, so stdout must be one, too."""
     if not printing.has_person():
         return None
     try:
@@ -171,7 +178,7 @@ def terminal() -> str | None:
 
 
 def _which(caller: Caller, *, may_ask: bool) -> str | None:
-    """Return the run directory of the only active run, or of the chosen one; None if the person leaves."""
+    """Return the run directory of the only active run, or of the one that the person chooses, if any."""
     is_person = may_ask and terminal() is not None and os.environ.get("TERM", "dumb") != "dumb"
     try:
         found = attaching.live_runs(caller)
@@ -186,21 +193,6 @@ def _which(caller: Caller, *, may_ask: bool) -> str | None:
             raise attaching.ambiguous(found)
     run_id = choose.ask(choose.to_choose(caller))
     return None if run_id is None else f"{caller.runs}/{run_id}"
-
-
-# --- read ---
-
-
-def _page(run: RunView, caller: Caller) -> None:
-    """Show the transcript of a run: to a person in a pager, else as it is."""
-    argv = None
-    if terminal() is not None:
-        less = process.find_program("less", os.environ.get("PATH", ""))
-        argv = rules.pager(os.environ, has_less=less is not None)
-        seen.see(run.run_dir, caller)
-    if argv is None or not foreground.page(argv, attaching.transcript(run.run_dir, caller)):
-        for line in attaching.transcript(run.run_dir, caller):
-            printing.write(line)
 
 
 VERBS = {"attach": attach}

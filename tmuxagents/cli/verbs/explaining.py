@@ -1,7 +1,4 @@
-"""Verbs that explain verbs and documents (help, schema, skill), and completion for shells.
-
-Joins.
-"""
+"""The verbs help, schema and skill, and completion for shells. Joins."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ if TYPE_CHECKING:
 _SHELLS = ("bash", "zsh", "fish")
 _MOST = 50
 _LONGEST = 60
-# bash puts an offered word onto the command line without quotes. No shell interprets these letters.
+# The letters that no shell interprets. bash puts an offered word onto the command line without quotes.
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.@/+")
 
 
@@ -111,26 +108,18 @@ def answer(root: click.Command) -> int:
     asked = made(root, {}, "tmuxagents", quick.COMPLETION)
     try:
         words, incomplete = asked.get_completion_args()
-        offered = _safe(asked.get_completions(words, incomplete), incomplete)
+        offered = asked.get_completions(words, incomplete)
     except (TmuxAgentsError, click.ClickException, OSError):
         return 0  # no errors while a person types
-    printing.write("".join(f"{asked.format_completion(item)}\n" for item in offered).encode())
+    for item in offered:
+        # A name may come from a file of a cloned repository, so it could do harm on a command line. A word
+        # that looks like an option is left out, too, unless the person has begun to type an option.
+        is_harmless = item.value and _LETTERS.issuperset(item.value)
+        if is_harmless and (incomplete.startswith("-") or not item.value.startswith("-")):
+            told = safe.cut(safe.line(item.help or ""), _LONGEST) or None
+            word = asked.format_completion(CompletionItem(item.value, item.type, told))
+            printing.write(f"{word}\n".encode())
     return 0
-
-
-def _safe(offered: Iterable[CompletionItem], incomplete: str) -> list[CompletionItem]:
-    """Return the words that are safe on a command line. Every offered word passes here.
-
-    A name may come from a file of a cloned repository. A name with letters that a shell interprets is left
-    out, and so is one that looks like an option, unless the person has begun to type an option.
-    """
-    return [
-        CompletionItem(item.value, item.type, safe.cut(safe.line(item.help or ""), _LONGEST) or None)
-        for item in offered
-        if item.value
-        and _LETTERS.issuperset(item.value)
-        and (incomplete.startswith("-") or not item.value.startswith("-"))
-    ]
 
 
 # --- offered ---

@@ -1,9 +1,7 @@
-"""Hidden verbs with which our processes start each other.
+"""The hidden verbs with which our processes start each other. Joins.
 
-_wrap and _watch become the wrapper and the watcher. _far links two machines, from either end; _code serves
-code on the far one.
-
-Joins.
+_wrap and _watch become the wrapper and the watcher. _far links two machines, from either end. On the far
+machine, _code receives a project's code and gives the child's commits back.
 """
 
 from __future__ import annotations

@@ -37,10 +37,7 @@ _NAME = click.argument("host", metavar="NAME")
 @click.pass_context
 def hosts_verb(context: click.Context, *, as_json: bool) -> None:
     """Look after other machines that children can work on, over ssh. Alone: list them."""
-    if context.invoked_subcommand is None:
-        context.invoke(list_verb, as_json=as_json)
-    elif as_json:
-        raise BadRequest("--json comes after the verb.", kind="usage")
+    values.alone(context, list_verb, as_json=as_json)
 
 
 # --- list ---
@@ -224,7 +221,12 @@ def _is_broken(checks: Sequence[Check]) -> bool:
 def remove(*, host: str, uninstall: bool, force: bool, as_json: bool) -> None:
     """Forget the host NAME. Its runs and its files there stay, but for --uninstall."""
     found = hosts.find_host(host, os.environ)
-    left = [] if force else _unended(lookup.here().runs, found.name)
+    runs = lookup.here().runs
+    known = [] if force or not os.path.isdir(runs) else sorted(os.listdir(runs))
+    there = [
+        run for run in known if (directory.read_machine(f"{runs}/{run}") or {}).get("host") == found.name
+    ]
+    left = [run for run in there if directory.read_result(f"{runs}/{run}") is None]
     if left:
         shown = ", ".join(run[: words.SHORT_ID] for run in left[:3])
         more = f" and {len(left) - 3} more" if len(left) > 3 else ""  # noqa: PLR2004  (as shown)
@@ -238,17 +240,6 @@ def remove(*, host: str, uninstall: bool, force: bool, as_json: bool) -> None:
     else:
         also = f", and {safe.line(gone)} there" if gone else ""
         printing.lines([f"Removed {found.name}{also}."])
-
-
-def _unended(runs: str, host: str) -> list[str]:
-    """Return the runs on a host that have not ended, as far as this machine knows."""
-    try:
-        known = sorted(os.listdir(runs))
-    except OSError:
-        return []
-    dirs = {run: f"{runs}/{run}" for run in known}
-    there = [run for run, path in dirs.items() if (directory.read_machine(path) or {}).get("host") == host]
-    return [run for run in there if directory.read_result(dirs[run]) is None]
 
 
 VERBS = {"hosts": hosts_verb}

@@ -1,7 +1,7 @@
-"""The hidden verbs behind our extension of pi: _follow, _agents, _profile.
+"""The hidden verbs that our extension of pi calls: _follow, _agents and _profile.
 
-A verb and the extension talk in JSON lines. The extension shows the verb's messages, puts the verb's
-questions to the person, and writes the answers to the verb's stdin.
+A verb and the extension exchange JSON lines. The extension shows the verb's messages, asks the person the
+verb's questions, and writes the answers to the verb's stdin.
 
 Joins.
 """
@@ -99,7 +99,7 @@ def agents(*, alone: bool) -> None:
 
 
 def _attach(talk: ParentTalk, run: RunView) -> None:
-    """Switch the person's tmux client to the run's window. A pi outside tmux keeps its terminal."""
+    """Switch the person's tmux client to the run's window. If pi is not in tmux, say how to see it."""
     command = f"tmuxagents attach {words.short_id(run.run_id, ())}"
     target, _ = attach.find_window(run)
     if target is None:
@@ -176,7 +176,7 @@ def _edit(talk: ParentTalk, answer: ProfileAnswer) -> None:
 
 
 def _delete(talk: ParentTalk, answer: ProfileAnswer) -> None:
-    """Remove all files of a name, after a confirmation."""
+    """Remove all files of this name, after a confirmation."""
     if answer.question is None or answer.afterwards is None:
         return
     if not talk.agrees(*answer.question):
@@ -200,7 +200,7 @@ class PersonLeft(click.exceptions.Exit):
 
 
 class ParentTalk:
-    """One talk with the extension. It can also ask the wizard's questions.
+    """One talk with the extension. The wizard for presets asks its questions here, too.
 
     `alone`: no person can answer, and pi decides where the messages go.
     """

@@ -1,4 +1,4 @@
-"""Verbs that start a child in the background: launch, retry, resume. Joins."""
+"""The verbs that start a child in the background: launch, retry and resume. Joins."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def launch(
     if attaches:
         from tmuxagents.cli.verbs import attaching  # noqa: PLC0415  (a launch is to be quick)
 
-        # Checked first: without a viewer, nothing is launched.
+        # Without a viewer, nothing is launched.
         viewer = attaching.here("tmuxagents launch --attach, or leave out --attach")
     launcher = options.launcher(project_presets=not wanted.pop("no_project_presets"))
     if tasks_file is not None:
@@ -99,7 +99,7 @@ def requests_of(launcher: Launcher, file: str, *, mode: str, **wanted: Any) -> T
 
 
 def refuse_beside(given: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Refuse options that each task of a file sets itself, and options for one child only."""
+    """Refuse options that each task of a file sets itself, and options that fit only a single child."""
     own = {"-p": "preset", "-m": "model", "--name": "name", "--file": "files"}
     given = {**given, **{name: wanted[key] for name, key in own.items()}}
     beside = [name for name, value in given.items() if value]
@@ -112,7 +112,7 @@ def refuse_beside(given: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
 
 
 def tell(launched: Launched, caller: Caller, *, as_json: bool, how: str | None = None) -> None:
-    """Print the receipt: the id or a document for programs, the run's place for people.
+    """Print the receipt: the id or a document for programs, and for people how to watch the run.
 
     `how`: how the run continues a session.
     """

@@ -1,7 +1,8 @@
-"""Verbs about layouts (list, show, open), and a hidden verb that only their panes need. Joins."""
+"""The verb layouts (list, show, open), and a hidden verb for the panes of a layout. Joins."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 import click
@@ -10,7 +11,7 @@ from tmuxagents import tmux
 from tmuxagents.attach import attach
 from tmuxagents.cli import group, options, printing, values
 from tmuxagents.cli.verbs import attaching
-from tmuxagents.errors import BadRequest, Unusable
+from tmuxagents.errors import Unusable
 from tmuxagents.layouts import layout as catalogue
 from tmuxagents.layouts import opening as layouts_opening
 from tmuxagents.registry import lookup
@@ -31,10 +32,7 @@ _CLEAR = b"\x1b[H\x1b[2J\x1b[3J"
 @click.pass_context
 def layouts_verb(context: click.Context, *, as_json: bool) -> None:
     """Show runs in sessions of tmux that are laid out by a file. Alone: list the layouts."""
-    if context.invoked_subcommand is None:
-        context.invoke(list_, as_json=as_json)
-    elif as_json:
-        raise BadRequest("--json comes after the verb.", kind="usage")
+    values.alone(context, list_, as_json=as_json)
 
 
 @layouts_verb.command("list", epilog="Example: tmuxagents layouts list")
@@ -82,7 +80,11 @@ def open_(*, name: str, detached: bool, as_json: bool) -> None:
     printing.warn([*settings.warnings, *filter(None, [catalogue.hiding(found)])])
     where, _ = tmux.choose_place(os.environ, flag=group.socket(), setting=settings.tmux_socket)
     printing.warn(filter(None, [where.warning]))
-    opening = layouts_opening.Opening(found, caller, os.environ, on=where, size=_size())
+    size = None  # of the terminal that shows the session first
+    with contextlib.suppress(OSError):
+        size = os.get_terminal_size(printing.OUT)
+    size = size if size is not None and min(size) > 1 else None
+    opening = layouts_opening.Opening(found, caller, os.environ, on=where, size=size)
     made, launched = opening.find(), list[str]()
     is_new = made is None
     if made is None:
@@ -112,15 +114,6 @@ def _show(server: tmux.Tmux, made: LayoutSession) -> bool:
     return True
 
 
-def _size() -> tuple[int, int] | None:
-    """Return the size of the terminal on which the session will be shown first; None without one."""
-    try:
-        size = os.get_terminal_size(printing.OUT)
-    except OSError:
-        return None
-    return (size.columns, size.lines) if min(size) > 1 else None
-
-
 def _launch(layout: Layout) -> list[str]:
     """Launch the runs of a layout, and return their ids. A bad one refuses all."""
     if not layout.launch:
@@ -146,7 +139,6 @@ def _launch(layout: Layout) -> list[str]:
 @click.command("_newest", hidden=True)
 def newest_verb() -> None:
     """Show the transcript of the newest run, and go on to the next one."""
-    from tmuxagents.layouts import opening as layouts_opening  # noqa: PLC0415  (other verbs open nothing)
 
     def begin(run_id: str | None) -> None:
         printing.write(_CLEAR + (b"" if run_id else b"No run has been launched here yet.\n"))

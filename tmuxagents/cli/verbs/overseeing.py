@@ -1,4 +1,4 @@
-"""Verbs about runs at work: poll, wait and statusline (cli/listing), top; send, answer and stop. Joins."""
+"""The verbs about runs at work: poll, wait, statusline, top, send, answer and stop. Joins."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ from tmuxagents.tools import answers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from typing import Any
 
-    from tmuxagents.runs.inspect import RunView
     from tmuxagents.status.snapshot import Snapshot
 
 _TYPES = {
@@ -184,8 +183,10 @@ def stop(*, runs: tuple[str, ...], all_of_them: bool, others: bool, everywhere: 
         folders = list(dict.fromkeys(lookup.find_run(reference, caller) for reference in runs))
     before = [inspect(folder) for folder in folders]
     over = {run.run_id for run in before if run.ended}
-    if runs:
-        _tell_owners([run for run in before if not run.ended], caller.owner)
+    for run in before if runs else ():
+        if not run.ended and run.plan.owner != caller.owner:  # the caller may have meant another run
+            whose = f"another parent session, {run.plan.owner}" if run.plan.owner else "no parent session"
+            printing.warn([f"{words.short_id(run.run_id, ())} belonged to {whose}"])
     stopped = stopping.stop(folders)
     ids = [run.run_id for run in stopped]
     # The caller knows the ending of a run that it stops. A run that had finished before has an unread answer.
@@ -196,14 +197,6 @@ def stop(*, runs: tuple[str, ...], all_of_them: bool, others: bool, everywhere: 
     else:
         lines = [words.stopped_line(row, was_over=row.run["runId"] in over) for row in found.rows]
         printing.lines(lines or ["nothing to stop"])
-
-
-def _tell_owners(stopped: Iterable[RunView], owner: str | None) -> None:
-    """Warn about runs of other owners: the caller may have meant another run of that name."""
-    for run in stopped:
-        if run.plan.owner != owner:
-            whose = f"another parent session, {run.plan.owner}" if run.plan.owner else "no parent session"
-            printing.warn([f"{words.short_id(run.run_id, ())} belonged to {whose}"])
 
 
 def _own(found: Snapshot) -> list[str]:

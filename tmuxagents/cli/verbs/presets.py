@@ -1,7 +1,4 @@
-"""Verbs about presets and profiles: list, show, check; new, edit, rm by flags, in an editor or by questions.
-
-Joins.
-"""
+"""The verb presets: list, show and check presets and profiles; make, edit and remove them. Joins."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from tmuxagents.presets.change import Checked, PresetShelf
+    from tmuxagents.presets.change import PresetShelf
     from tmuxagents.presets.preset import BadPreset, Preset, PresetFile
 
 
@@ -72,14 +69,11 @@ class PresetVerbs(click.Group):
 @click.pass_context
 def presets(context: click.Context, *, as_json: bool) -> None:
     """Look at presets and profiles: files that name how a child is set up. Alone: list them."""
-    if context.invoked_subcommand is None:
-        context.invoke(list_, as_json=as_json)
-    elif as_json:
-        raise BadRequest("--json comes after the verb.", kind="usage")
+    values.alone(context, list_, as_json=as_json)
 
 
 def _shelf(*, is_read: bool = True) -> PresetShelf:
-    """Return the preset files. Warn about the settings, and with `is_read` about the files."""
+    """Return the preset files. Print warnings about the settings, and with `is_read` about the files."""
     settings = load.load(os.environ, lookup.here().project)
     shelf = change.PresetShelf(lookup.folder() or "/", os.environ, settings)
     printing.warn([*settings.warnings, *(shelf.survey.warnings if is_read else ())])
@@ -102,10 +96,10 @@ def list_(*, as_json: bool, template: str | None) -> None:
         *hiding,
     ]
     printing.warn(warnings)
-    shapes = [describe.document(preset) for preset in survey.presets] if as_json or template else []
     if template is not None:
-        printing.formatted(template, shapes)
+        printing.formatted(template, map(describe.document, survey.presets))
     elif as_json:
+        shapes = [describe.document(preset) for preset in survey.presets]
         printing.document({"v": 1, "presets": shapes, "warnings": [*survey.warnings, *warnings]})
     elif survey.presets:
         printing.lines(describe.table(survey.presets, printing.width()))
@@ -135,25 +129,15 @@ def check(*, wanted: tuple[str, ...], as_json: bool) -> None:
     """Check preset and profile files, all or those named: exit code 2 if one of them is bad."""
     checked = _shelf(is_read=False).check(wanted)
     bad = change.refusal(checked)
-    if not as_json:
-        printing.lines(line for one in checked for line in _checked_lines(one))
+    for one in checked if not as_json else ():
+        path, what = safe.line(one.path), safe.line(f"{one.source} {one.kind} {one.name}")
+        below = [flaw.words() for flaw in one.flaws] or one.notes
+        printing.lines([f"bad  {path}" if one.flaws else f"ok   {path} ({what})"])
+        printing.lines(f"     {safe.line(line)}" for line in below)
     if bad is not None:
         raise bad
     if as_json:
         printing.document({"v": 1, "files": [one.document() for one in checked]})
-
-
-def _checked_lines(one: Checked) -> list[str]:
-    """Return the lines about a checked file."""
-    path = safe.line(one.path)
-    if one.flaws:
-        return [f"bad  {path}", *map(_below, (flaw.words() for flaw in one.flaws))]
-    what = safe.line(f"{one.source} {one.kind} {one.name}")
-    return [f"ok   {path} ({what})", *map(_below, one.notes)]
-
-
-def _below(words_: str) -> str:
-    return f"     {safe.line(words_)}"
 
 
 # --- new, edit, rm ---

@@ -1,7 +1,4 @@
-"""The verb replay: show a run again as its window did, in its own time, with keys to pause and step.
-
-Joins.
-"""
+"""The verb replay: show a run again at its own speed, with keys to pause and step. Joins."""
 
 from __future__ import annotations
 
@@ -56,6 +53,8 @@ def replay(*, run: str, speed: float) -> None:
     if not printing.has_person():
         hint = "tmuxagents transcript prints it at once"
         raise BadRequest("A replay needs a terminal.", kind="usage", hint=hint)
+    if speed != speed:  # noqa: PLR0124  (click's range lets NaN pass)
+        raise BadRequest("--speed must be a number.", kind="usage", hint="--speed 2 is twice as fast")
     found = inspect(run_dir)
     lines = run_output.event_lines(run_dir, after=0, follow=False)
     happened = [event for line in lines if (event := run_events.decode(line)) is not None]

@@ -1,8 +1,8 @@
 """The verb run: children in the foreground. Progress goes to stderr, answers go to stdout.
 
 While a call works, a terminal shows a picture of it. Any other stderr gets a line for each end of several
-children, with --progress for each change. With --attach the terminal first shows the child's own window, and
-the picture once the person is back. A lost connection stops nothing: the text for it is dropped.
+children, or with --progress for each change. With --attach the terminal first shows the child's own window,
+and the picture once the person is back. If stderr cannot be written, the text is dropped.
 
 Joins.
 """
@@ -85,7 +85,7 @@ def run(  # noqa: PLR0913  (one parameter an option)
     """Run TASK, wait for it and print the answer. Ctrl-C stops it; the exit code says how it ended."""
     if tasks_file is not None:
         launching.refuse_beside({"TASK": task, "--task-file": task_file, "--attach": attaches}, wanted)
-    # Checked first: without a viewer, nothing is launched.
+    # Without a viewer, nothing is launched.
     viewer = attaching.here("tmuxagents run --attach, or leave out --attach") if attaches else None
     launcher = options.launcher(project_presets=not wanted.pop("no_project_presets"))
     if tasks_file is None:
@@ -167,7 +167,7 @@ class Silence:
 class Lines(Silence):
     """A line for each change of a child's activity, at most one per second and child.
 
-    `ends_only`: a line for the end of each of several children.
+    `ends_only`: only a line for each end, and only if there are several children.
     """
 
     def __init__(self, call: Call, *, ends_only: bool = False) -> None:
@@ -194,7 +194,7 @@ class Lines(Silence):
 
 
 class LivePicture(Silence):
-    """All children in one picture, drawn again and again in one place; warnings scroll away above it."""
+    """All children in one picture, which is redrawn in place. Warnings scroll away above it."""
 
     def __init__(self, call: Call) -> None:
         alone = len(call.tasks) == 1
@@ -211,7 +211,7 @@ class LivePicture(Silence):
         return time.monotonic() + _ROUND_S
 
     def _draw(self, *, last: bool) -> None:
-        """Draw all children. The last picture has only how each has ended, because the answers follow it."""
+        """Draw all children. The last picture shows only how each has ended, since the answers follow it."""
         columns, rows = self._picture.size()
         views = [view for child in self._children if (view := child.view()) is not None]
         if last:
@@ -251,7 +251,9 @@ class _Child:
         width = setting_rules.preview_width(settings, printing.columns())
         place = Place(cwd=task.prepared.request.cwd, home=os.path.expanduser("~"), width=width)
         self._lines = LastLines(place, int(settings.numbers["maxLinesPerWindow"]))
-        self._narrator = narration.Narrator() if alone else None  # a child on its own is shown by phrases
+        self._narrator = (
+            narration.Narrator() if alone else None
+        )  # phrases for one child, previews for several
 
     def look(self) -> RunView | None:
         """Return the current run; None if there is none yet."""

@@ -1,7 +1,4 @@
-"""The verbs setup and demo. Each step of setup reports what is there, suggests one thing, and can be skipped.
-
-Joins.
-"""
+"""The verbs setup and demo. Each step of setup suggests one change, and can be skipped. Joins."""
 
 from __future__ import annotations
 
@@ -102,7 +99,7 @@ class Walk:
         known = resolve.agent_documents(os.environ, self._settings, refresh=True)
         self._found = {one["name"]: one for one in known if one["installed"]}
         if not self._found:
-            wanted = next(one for one in known if one["name"] == self._agent)
+            wanted = next((one for one in known if one["name"] == self._agent), known[0])
             self._title("Agents", *wanted["warnings"], f"hint: install it: {wanted['howToInstall']}")
             return
         lines = [line for one in self._found.values() for line in (_agent_line(one), *one["warnings"])]

@@ -1,7 +1,4 @@
-"""Verbs for parents: the catalogue of tools, each tool by its name, the MCP server and its resources.
-
-Joins.
-"""
+"""The verbs for parents: list the tools, call one, and serve them and the resources over MCP. Joins."""
 
 from __future__ import annotations
 
@@ -66,9 +63,13 @@ def call_verb(*, tool: str, arguments: str, streams_it: bool, verbose: bool, wid
     """
     interrupts = SignalInterrupts()
     document: dict[str, Any]
+
+    def tell(line: dict[str, Any]) -> None:
+        with contextlib.suppress(OSError):  # a reader that has gone stops nothing
+            printing.write(jsonline.encode({"v": 1} | _with_children(line, width)))
+
     try:
-        tell = _teller(width) if streams_it else None
-        answer, asks = _carry_out(tool, arguments, interrupts, tell)
+        answer, asks = _carry_out(tool, arguments, interrupts, tell if streams_it else None)
     except Exception as error:  # noqa: BLE001  (whatever it is, the caller reads JSON)
         problem, log = boundary.problem_of(error)
         document, code = answers.refused(problem, log=log, tool=tool), problem.exit_code
@@ -101,16 +102,6 @@ def _carry_out(
     )
     answer = catalogue.call(tool, given, door)
     return answer, given.get("verbose") is True
-
-
-def _teller(width: int | None) -> Callable[[dict[str, Any]], None]:
-    """Return a function that prints one line of progress. A reader that has gone stops nothing."""
-
-    def tell(line: dict[str, Any]) -> None:
-        with contextlib.suppress(OSError):
-            printing.write(jsonline.encode({"v": 1} | _with_children(line, width)))
-
-    return tell
 
 
 def _with_children(line: dict[str, Any], width: int | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Verbs that look after the machine: doctor, prune, config. Joins."""
+"""The verbs that look after the machine: doctor, prune and config. Joins."""
 
 from __future__ import annotations
 
@@ -69,8 +69,7 @@ _KEY = click.argument("key", metavar="KEY")
 @click.pass_context
 def config(context: click.Context, *, as_json: bool) -> None:
     """Show and change settings. Alone: list them."""
-    if context.invoked_subcommand is None:
-        _tell_settings(None, as_json=as_json)
+    values.alone(context, list_settings, as_json=as_json)
 
 
 @config.command("list", epilog="Example: tmuxagents config list")
