@@ -26,7 +26,7 @@ def _main() -> None:
     if not _WITH_TEXT.isdisjoint(sys.argv):
         _hide_words()
     gc.set_threshold(_MANY)
-    # Open each stream that the caller has closed, so that no file of ours gets its number.
+    # Open each stream that the caller has closed, so that none of our files gets its number.
     while (handle := os.open(os.devnull, os.O_RDWR)) <= 2:  # noqa: PLR2004  (stdin, stdout, stderr)
         pass
     os.close(handle)
