@@ -1,6 +1,8 @@
 """What the schemas refuse and what they take: documents that differ from an example in a small way."""
 
 import ast
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -279,6 +281,15 @@ def test_every_event_that_the_life_of_a_run_knows_has_a_shape() -> None:
 )
 def test_what_may_be_otherwise_validates(file: str, changes: dict[str, Any]) -> None:
     VALIDATORS[schema_of(file)].validate(changed(FILES[file][0], changes))
+
+
+def test_the_page_of_the_run_directory_lists_every_event_and_its_fields() -> None:
+    page = Path("docs/run-directory.md").read_text("utf-8").partition("## Events")[2]
+    rows = [line.split("|")[1:3] for line in page.splitlines() if line.startswith("| `")]
+    listed = {name: fields for names, fields in rows for name in re.findall("`(.+?)`", names)}
+    assert set(listed) == set(schema_shapes.EVENTS)
+    for name, shape in schema_shapes.EVENTS.items():
+        assert set(shape.get("properties", {})) <= set(re.findall(r"`(\w+)`", listed[name])), name
 
 
 def test_settled_may_tell_whether_a_person_was_there() -> None:
