@@ -18,7 +18,7 @@ import pytest
 
 from tmuxagents.agents.base import FOLDER_VARIABLE
 from tmuxagents.agents.codex.app_server import LIVE
-from tmuxagents.agents.codex.websocket import WebSocket
+from tmuxagents.agents.codex.bridge import WebSocket
 from tmuxagents.runs.directory import LIVE_FILES
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def server(tmp_path: Path) -> Iterator[tuple[str, list[bytes], Callable[[bytes],
 def test_messages_of_any_size(server: Any, size: int) -> None:
     path, heard, say = server
     line = WebSocket(path)
-    assert line.hear() == [b"hi"]  # it came with the greeting's answer or after it
+    assert list(line.hear()) == [b"hi"]  # it came with the greeting's answer or after it
     line.send(b"x" * size)
     head = {5: b"\x81\x85", 300: b"\x81\xfe\x01\x2c", 70_000: b"\x81\xff" + (70_000).to_bytes(8, "big")}[size]
     wanted = head + bytes(4) + b"x" * size
@@ -76,11 +76,11 @@ def test_messages_of_any_size(server: Any, size: int) -> None:
     assert b"".join(heard[1:]) == wanted
     plain = head[:1] + bytes((head[1] & 0x7F,)) + head[2:] + b"y" * size
     say(plain[:3])
-    assert line.hear() == []
+    assert list(line.hear()) == []
     say(plain[3:])
     said: list[bytes] = []
     while not said:
-        said = line.hear()
+        said = list(line.hear())
     assert said == [b"y" * size]
     line.close()
 
@@ -88,11 +88,11 @@ def test_messages_of_any_size(server: Any, size: int) -> None:
 def test_pieces_pings_and_the_end(server: Any) -> None:
     path, heard, say = server
     line = WebSocket(path)
-    assert line.hear() == [b"hi"]
+    assert list(line.hear()) == [b"hi"]
     say(b"\x01\x01a" + b"\x89\x01p" + b"\x80\x01b")  # a text in two pieces, a ping between them
     said: list[bytes] = []
     while not said:
-        said = line.hear()
+        said = list(line.hear())
     assert said == [b"ab"]
     until = time.monotonic() + 10
     while len(heard) < 2 and time.monotonic() < until:
@@ -100,7 +100,19 @@ def test_pieces_pings_and_the_end(server: Any) -> None:
     assert heard[1] == b"\x8a\x81" + bytes(4) + b"p"
     say(b"\x88\x00")
     with pytest.raises(ConnectionError):
-        line.hear()
+        list(line.hear())
+    line.close()
+
+
+def test_the_last_words_before_a_goodbye_are_heard(server: Any) -> None:
+    path, _, say = server
+    line = WebSocket(path)
+    assert list(line.hear()) == [b"hi"]
+    say(b"\x81\x04last" + b"\x88\x00")
+    messages = line.hear()
+    assert next(messages) == b"last"
+    with pytest.raises(ConnectionError):
+        next(messages)
     line.close()
 
 

@@ -167,6 +167,9 @@ def test_each_call_tells_what_it_used() -> None:
     (told,) = Child().begun().log("session.usage_record", usage=usage).told("usage")
     assert (told["input"], told["cacheRead"], told["output"], told["basis"]) == (70, 30, 7, "call")
     assert Child().log("session.usage_record").told("usage") == []
+    odd = {"inputTokens": 10, "cacheReadTokens": 30}  # as if its input did not include the cache
+    (told,) = Child().begun().log("session.usage_record", usage=odd).told("usage")
+    assert (told["input"], told["totalTokens"]) == (0, 30)
 
 
 def test_who_leaves_has_left() -> None:

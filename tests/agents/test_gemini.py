@@ -10,7 +10,7 @@ from tests.agents import recordings
 from tests.agents.lines import Heard, kinds_of, plan
 from tmuxagents.agents import AGENTS
 from tmuxagents.agents.brand import session_uuid
-from tmuxagents.agents.gemini.command import GeminiReader
+from tmuxagents.agents.gemini import GeminiReader
 
 AGENT = AGENTS["gemini"]
 RECORDED = recordings.of("gemini", "batch")

@@ -74,6 +74,12 @@ def test_a_whole_name_always_means_itself(model: str, tail: str) -> None:
     assert found(model + tail) == model + tail
 
 
+@pytest.mark.parametrize("level", ["high", ":high"])
+def test_a_level_of_thinking_alone_names_no_model(level: str) -> None:
+    with pytest.raises(BadRequest, match="nknown model"):
+        found(level, ["gpt-5"])
+
+
 def test_the_exact_name_wins_over_one_that_differs_in_case() -> None:
     available = ["p/Model", "p/model", "q/MODEL"]
     assert [found(name, available) for name in ("p/Model", "p/model", "q/model")] == [

@@ -99,7 +99,7 @@ def test_a_message_goes_in_after_a_tool_and_a_follow_up_when_it_rests(bridge: En
 
 def test_the_settings_of_the_machine_stay(tmp_path: Path) -> None:
     assert LIVE.bridge is not None
-    own = {"ui": {"theme": "x"}, "hooks": {"Stop": [{"hooks": []}], "Other": [1]}}
+    own = {"ui": {"theme": "x"}, "hooks": {"Stop": [{"hooks": []}], "SessionEnd": None, "Other": [1]}}
     (tmp_path / "system-defaults.json").write_text(json.dumps(own))
     where = {"QWEN_CODE_SYSTEM_SETTINGS_PATH": str(tmp_path / "settings.json")}
     for ends in Ends(tmp_path, LIVE.bridge, **where).used():
@@ -107,6 +107,7 @@ def test_the_settings_of_the_machine_stay(tmp_path: Path) -> None:
         code, (found,) = ends.end()
         assert (code, found["ui"], found["hooks"]["Other"]) == (0, {"theme": "x"}, [1])
         assert (found["hooks"]["Stop"][0], len(found["hooks"]["Stop"])) == ({"hooks": []}, 2)
+        assert len(found["hooks"]["SessionEnd"]) == 1
 
 
 def test_settings_that_cannot_be_kept_are_not_lost(tmp_path: Path) -> None:

@@ -344,7 +344,7 @@ def test_snapshots_are_not_logged(home: Home) -> None:
 MODULES = {
     "": "agents cpython errors launch records render runs settings system text wrapper",
     "agents": "base environment pi raw",
-    "agents.pi": "command long_lines reader",
+    "agents.pi": "command reader",
     "launch": "handover",
     "runs": "directory documents endings events leftovers lifecycle logs marks narration slots writing",
     "settings": "keys load rules",

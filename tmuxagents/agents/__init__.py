@@ -17,7 +17,7 @@ _MODULES = {
     "claude": "claude.command",
     "codex": "codex.command",
     "opencode": "opencode.command",
-    "gemini": "gemini.command",
+    "gemini": "gemini",
     "qwen": "qwen.command",
     "copilot": "copilot.command",
 }

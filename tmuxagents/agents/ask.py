@@ -94,7 +94,7 @@ class _Asked:
         return self
 
     def take(self) -> None:
-        """Read the output so far."""
+        """Read what has come; a line that is the answer ends the question."""
         piece = os.read(self.handle, 65536)
         self._said += piece
         if not piece:
@@ -103,7 +103,11 @@ class _Asked:
         elif len(self._said) > MOST_BYTES:
             self.done = True
         elif self._enough is not None and b"\n" in piece:
-            self._look(self._enough)
+            end = self._said.rfind(b"\n")
+            complete = bytes(self._said[self._seen : end]).split(b"\n")
+            self.answer = next(filter(self._enough, complete), None)
+            self.done = self.answer is not None
+            self._seen = end + 1
 
     def give_up_in_time(self) -> None:
         """Stop waiting after the limit; an ended process has printed all, even if others hold its pipe."""
@@ -112,15 +116,6 @@ class _Asked:
         self.done = True
         if self._enough is None and self._is_over(0):
             self.answer = bytes(self._said)
-
-    def _look(self, enough: Callable[[bytes], bool]) -> None:
-        """Check the lines that are complete now."""
-        end = self._said.rfind(b"\n")
-        for line in bytes(self._said[self._seen : end]).split(b"\n"):
-            if enough(line):
-                self.answer, self.done = line, True
-                return
-        self._seen = end + 1
 
     def __exit__(self, *_: object) -> None:
         """End the process and its group, gently first: it may hold a lock on its own files."""

@@ -1,9 +1,9 @@
 """Read and write the JSON lines that Claude Code and Qwen Code share. Pure.
 
-A turn succeeded only if its `result` line has `subtype: success`, `is_error: false`, no `terminal_reason` but
-`completed`, no `stop_reason` of those in `_CUT` and, if a structured answer was due, that answer. `subtype`
-alone proves nothing: it is `success` beside an API error. The exit code proves nothing: it is 0 after an
-interrupt. Lines of a sub-agent show activity, and are not the child's words.
+The `result` line of a turn that succeeded has `subtype: success` and `is_error: false`. Its `terminal_reason`
+is `completed` or absent, its `stop_reason` is none of those in `_CUT`, and it has a structured answer if one
+was due. `subtype` alone proves nothing: it is `success` beside an API error. The exit code proves nothing,
+either: it is 0 after an interrupt. Lines of a sub-agent show activity, but are not the child's words.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _UNEXPLAINED = "[ede_diagnostic]"  # begins an error that is meant for the agent
 
 
 class EnvelopeReader(LineReader):
-    """Reads one child. A brand adds its usage, and the kinds of lines that only it has."""
+    """Reads one child. A brand adds its way to count usage, and its own kinds of lines."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -43,8 +43,8 @@ class EnvelopeReader(LineReader):
         self._owes_structured = False
         self.why: str | None = None  # why it failed, although the line says otherwise
         self._is_cut = False  # the model's answer was too long
-        self._message: str | None = None  # the message that the texts below belong to
-        self._texts: list[str] = []  # of an answer that may have more of them
+        self._texts: list[str] = []  # the texts of an answer that is not reported yet: more may come
+        self._message: str | None = None  # the id of the message that these texts belong to
         self._denied: dict[str, None] = {}  # calls that were not allowed
 
     def feed(self, line: bytes, now: float) -> Reading:
@@ -55,7 +55,7 @@ class EnvelopeReader(LineReader):
         return super().feed(line, now)
 
     def kind(self, raw: Mapping[str, Any]) -> str:
-        """Return the kind of a line: of a system line with its subtype."""
+        """Return the kind of a line; a system line's kind includes its subtype."""
         kind = raw_json.word(raw.get("type")) or ""
         return f"system:{raw_json.word(raw.get('subtype'))}" if kind == "system" else kind
 
@@ -66,11 +66,17 @@ class EnvelopeReader(LineReader):
     # --- lines ---
 
     def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:
-        """Read one line: how it is set up, a message, or the end of a turn."""
+        """Read one line: the child's set-up, a message, or the end of a turn."""
         message = raw.get("message")
         match kind:
             case "system:init":
-                return Reading([*self._begun(raw), *self.works_again()], active=True)
+                self.model = raw_json.word(raw.get("model")) or self.model
+                self._owes_structured = _STRUCTURED[0] in raw_json.listed(raw.get("tools"))
+                told = self._opened(raw)
+                if self._session and not told and not self._has_begun:  # its id was known before its model
+                    told = [events.session_started(self._session, model=self.model)]
+                self._has_begun = True
+                return Reading([*told, *self.works_again()], active=True)
             case "assistant" | "user":
                 if raw.get("parent_tool_use_id") is not None or not isinstance(message, dict):
                     return ACTIVE
@@ -79,15 +85,6 @@ class EnvelopeReader(LineReader):
             case "result":
                 return Reading(self.turn_over(raw), active=True)
         return NOTHING
-
-    def _begun(self, raw: dict[str, Any]) -> list[Event]:
-        self.model = raw_json.word(raw.get("model")) or self.model
-        self._owes_structured = _STRUCTURED[0] in raw_json.listed(raw.get("tools"))
-        is_first, self._has_begun = not self._has_begun, True
-        told = self._opened(raw)
-        if is_first and not told and self._session:  # its id was known before its model
-            return [events.session_started(self._session, model=self.model)]
-        return told
 
     def _opened(self, raw: dict[str, Any]) -> list[Event]:
         """Report the id of the session, once."""
@@ -99,28 +96,24 @@ class EnvelopeReader(LineReader):
 
     def _assistant(self, raw: dict[str, Any], message: dict[str, Any], now: float) -> list[Event]:
         told = [*self._opened(raw), *self.works_again()]
-        blocks = raw_json.blocks(message.get("content"))
         # An API error, or the beginning of an answer, in place of an answer.
         if raw.get("is_api_error_message") is True or raw.get("aborted") is True:
             self._is_cut |= raw.get("error") == "max_output_tokens"
             return told
         self.model = raw_json.word(message.get("model")) or self.model
-        for block in blocks:
-            told += self._block(block, raw_json.key(message.get("id")), now)
-        return told
-
-    def _block(self, block: dict[str, Any], message: str | None, now: float) -> list[Event]:
-        kind = block.get("type")
-        if kind == "text" and (text := raw_json.text(block.get("text"))):
-            told = [] if message is not None and message == self._message else self._told_texts()
-            self._message = message
-            self._texts.append(text)
-            return told
-        told = self._told_texts()
-        if kind == "thinking" and (text := raw_json.text(block.get("thinking"))):
-            told.append(events.thinking(text))
-        elif kind == "tool_use":
-            told += self.call(block.get("id"), block.get("name"), block.get("input"), now)
+        known = raw_json.key(message.get("id"))
+        for block in raw_json.blocks(message.get("content")):
+            kind = block.get("type")
+            text = raw_json.text(block.get("text")) if kind == "text" else None
+            if not text or known is None or known != self._message:
+                told += self._told_texts()
+            if text:  # the next block or line of this message may continue it
+                self._message = known
+                self._texts.append(text)
+            elif kind == "thinking" and (thought := raw_json.text(block.get("thinking"))):
+                told.append(events.thinking(thought))
+            elif kind == "tool_use":
+                told += self.call(block.get("id"), block.get("name"), block.get("input"), now)
         return told
 
     def _told_texts(self) -> list[Event]:
@@ -160,7 +153,7 @@ class EnvelopeReader(LineReader):
     def turn_over(self, raw: dict[str, Any]) -> list[Event]:
         """Report the end of a turn."""
         error = raw.get("error")
-        if isinstance(error, dict) and self._texts:  # it has printed the error as if it were an answer
+        if isinstance(error, dict) and self._texts:  # the child has also printed the error as an answer
             self._texts[-1] = self._texts[-1].removesuffix(raw_json.text(error.get("message")) or "")
         told = [*self._opened(raw), *self.works_again(), *self._told_texts()]
         for item in raw_json.listed(raw.get("permission_denials")):

@@ -1,7 +1,7 @@
-"""The facts about an installed agent: its command, version and models. Asked once, then cached.
+"""The facts about an installed agent: its command, version and models. An agent is asked once, then cached.
 
-Every launch needs them. While the cache (`agents.json`) is valid, they cost a few stats and no slow import.
-An entry of unexpected shape is dropped, and the agent is asked again.
+Every launch needs these facts. While the cache (`agents.json`) is valid, they cost a few stats and no slow
+import. An entry of unexpected shape is dropped, and the agent is asked again.
 
 Joins.
 """
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.agents.base import Agent
-    from tmuxagents.agents.capabilities import Questions
     from tmuxagents.settings.keys import Settings
 
 MEMORY = "agents.json"
@@ -82,7 +81,7 @@ def _program(
 
 
 def known(name: str, environment: Mapping[str, str], settings: Settings, *, refresh: bool = False) -> Known:
-    """Return the facts about an agent; ask it again if its files have changed."""
+    """Return the facts about an agent, from the cache; ask the agent again if its files have changed."""
     words = command(name, environment, settings)
     about = agent_of(name, settings).questions()
     agent_dir = files.agent_dir(environment)
@@ -175,14 +174,14 @@ def _ask(agent: Agent, words: list[str], environment: Mapping[str, str], agent_d
     def question(arguments: Sequence[str], limit_s: float, **more: Any) -> Question:
         return Question([*words, *arguments], surroundings, limit_s=limit_s, **more)
 
-    def enough(line: bytes) -> bool:
+    def is_list(line: bytes) -> bool:
         return about.models(line) is not None
 
-    of_models = question(about.MODELS, LIMIT_S, request=about.REQUEST, enough=enough)
+    asked = [question(about.VERSION, _PATIENT_LIMIT_S)] if about.VERSION else []
+    if about.MODELS:
+        asked.append(question(about.MODELS, LIMIT_S, request=about.REQUEST, enough=is_list))
     try:
-        of_version = question(about.VERSION, _PATIENT_LIMIT_S)
-        asked = [of_version] if about.VERSION else []  # a command of the user's is not called without need
-        said, *more = ask([*asked, *([of_models] if about.MODELS else [])]) or [None]
+        said, *more = ask(asked) or [None]
         models = about.models(more[0]) if more and more[0] is not None else None
         if models is None and about.LISTING:
             (listed,) = ask([question(about.LISTING, _PATIENT_LIMIT_S)])
@@ -190,21 +189,15 @@ def _ask(agent: Agent, words: list[str], environment: Mapping[str, str], agent_d
     finally:
         leftovers.end(leftovers.LeftoverScope(Whose(run_id=mark, uid=os.getuid()), since=since))
     version = None if said is None else about.version(said)
-    silent = models is None and bool(about.MODELS)
-    warnings = _warnings(agent.name, about, version, silent=silent)
-    return {"version": version, "models": models, "warnings": warnings, "lists": bool(about.MODELS)}
-
-
-def _warnings(name: str, about: Questions, version: str | None, *, silent: bool) -> list[str]:
+    warnings = []
     oldest = ".".join(map(str, about.OLDEST))
-    found = []
     if version is None and about.VERSION:
-        found.append(f"{name} does not report its version; {oldest} or newer is needed")
+        warnings.append(f"{agent.name} does not report its version; {oldest} or newer is needed")
     elif version is not None and about.is_old(version):
-        found.append(f"{name} {version} is older than {oldest}, the oldest supported version")
-    if silent:
-        found.append(f"{name} does not report its models, so the model is not checked")
-    return found
+        warnings.append(f"{agent.name} {version} is older than {oldest}, the oldest supported version")
+    if models is None and about.MODELS:
+        warnings.append(f"{agent.name} does not report its models, so the model is not checked")
+    return {"version": version, "models": models, "warnings": warnings, "lists": bool(about.MODELS)}
 
 
 # --- the cache, as text -----------------------------------------------------------------------------------

@@ -82,20 +82,32 @@ def none_resolved() -> BadRequest:
 
 def resolve(wanted: WantedModel, available: Sequence[str] | None, environment: Mapping[str, str]) -> str:
     """Return the model that the child gets, or raise BadRequest. `available` None: do not check it."""
-    named = _inherited(wanted, environment) if wanted.name == INHERIT else wanted
+    if wanted.name == INHERIT:
+        provider, model = environment.get("PI_PROVIDER"), environment.get("PI_MODEL")
+        if not model:
+            message = (
+                f'{wanted.prefix}"inherit" takes the model of the parent, and PI_MODEL does not name one.'
+            )
+            hint = "launch the run from a tool of pi, or name a model"
+            raise BadRequest(message, kind="no-model", hint=hint, field="model")
+        wanted = wanted._replace(name=f"{provider}/{model}" if provider else model)
     if available is not None:
-        return find(named, available)
-    if named.name.startswith("-") or not named.name.isprintable():  # it would be an option, or is a trick
-        raise _unknown(named, ())
-    return named.name
+        return find(wanted, available)
+    if wanted.name.startswith("-") or not wanted.name.isprintable():  # it would be an option, or is a trick
+        raise _unknown(wanted, ())
+    return wanted.name
 
 
 def find(wanted: WantedModel, available: Sequence[str]) -> str:
-    """Return an available model: by its name, else by its bare id, else by a part that no other has."""
-    name, colon, tail = wanted.name.rpartition(":")
-    for plain, kept in ((wanted.name, ""), (name, colon + tail)):
-        if kept and tail not in _THINKING:
-            break
+    """Return an available model: by its name, else by its bare id, else by a part that no other name has.
+
+    The name may end with a level of thinking, such as `:high`, which is kept.
+    """
+    tries = [(wanted.name, "")]
+    name, _, level = wanted.name.rpartition(":")
+    if name and level in _THINKING:
+        tries.append((name, f":{level}"))
+    for plain, kept in tries:
         found = _matches(plain, available)
         if len(found) > 1:
             candidates = [model + kept for model in found]
@@ -107,15 +119,6 @@ def find(wanted: WantedModel, available: Sequence[str]) -> str:
         if found:
             return found[0] + kept
     raise _unknown(wanted, available)
-
-
-def _inherited(wanted: WantedModel, environment: Mapping[str, str]) -> WantedModel:
-    provider, model = environment.get("PI_PROVIDER"), environment.get("PI_MODEL")
-    if not model:
-        message = f'{wanted.prefix}"inherit" takes the model of the parent, and PI_MODEL does not name one.'
-        hint = "launch the run from a tool of pi, or name a model"
-        raise BadRequest(message, kind="no-model", hint=hint, field="model")
-    return WantedModel(f"{provider}/{model}" if provider else model, wanted.source, preset=wanted.preset)
 
 
 def _matches(name: str, available: Sequence[str]) -> list[str]:

@@ -1,7 +1,4 @@
-"""Read raw JSON of a child, which may hold anything: check and bound each value before its use.
-
-Pure.
-"""
+"""Read the raw JSON of a child. It may hold anything: each value is checked and bounded before use. Pure."""
 
 from __future__ import annotations
 
@@ -49,7 +46,7 @@ def is_value(line: bytes) -> bool:
 
 
 def parse(line: bytes) -> dict[str, Any] | None:
-    """Return the JSON object of a line, None if it is something else or nested too deeply."""
+    """Return the JSON object of a line; None if the line is something else or nested too deeply."""
     try:
         return _decoded(line) if len(line) < _DEEP_FROM else _checked(line)
     except RecursionError:
@@ -57,9 +54,9 @@ def parse(line: bytes) -> dict[str, Any] | None:
 
 
 def parse_cheap(line: bytes) -> dict[str, Any] | None:
-    """Return the JSON object of a line, None if it is something else.
+    """Return the JSON object of a line; None if the line is something else.
 
-    Raises RecursionError if it has too many parts or is nested too deeply.
+    Raises RecursionError if the object has too many parts or is nested too deeply.
     """
     if len(line) < _DEEP_FROM:  # as nearly all are
         return _decoded(line)
@@ -77,15 +74,11 @@ def _decoded(line: bytes) -> dict[str, Any] | None:
 
 
 def _checked(line: bytes) -> dict[str, Any] | None:
+    """Return the object of a line; raise RecursionError if it is nested too deeply."""
     raw = _decoded(line)
-    if raw is not None and line.count(b"[") + line.count(b"{") > _DEEPEST:
-        _check_depth(raw)
-    return raw
-
-
-def _check_depth(value: dict[str, Any]) -> None:
-    """Raise RecursionError if a value is nested too deeply."""
-    level: list[Any] = [value]
+    if raw is None or line.count(b"[") + line.count(b"{") <= _DEEPEST:
+        return raw
+    level: list[Any] = [raw]
     for _ in range(_DEEPEST):
         level = [
             inner
@@ -94,7 +87,7 @@ def _check_depth(value: dict[str, Any]) -> None:
             if isinstance(inner, (dict, list))
         ]
         if not level:
-            return
+            return raw
     raise RecursionError("it is nested too deeply")
 
 
@@ -127,7 +120,7 @@ def blocks(content: Any) -> list[dict[str, Any]]:
 
 
 def choices(options: Any) -> list[tuple[str, str]]:
-    """Return the options of a question that have a label, which is both id and text."""
+    """Return the labels of a question's options; a label is both id and text."""
     labels = [label for one in blocks(options) if (label := word(one.get("label")))]
     return [(label, label) for label in labels]
 
@@ -143,7 +136,7 @@ def text(value: Any) -> str | None:
 
 
 def word(value: Any) -> str | None:
-    """Return a name, None for any other value; cut, so that a child cannot bloat our records."""
+    """Return a name, cut to a limit, so that a child cannot bloat our records; None for any other value."""
     return value[:_WORD_LIMIT] or None if isinstance(value, str) else None
 
 
@@ -175,7 +168,7 @@ def remember(book: dict[str, Any], key: str, value: Any) -> None:
 
 
 def word_after(text: bytes, key: str, *, last: bool = False) -> str | None:
-    """Return the plain value of a key in a piece of JSON that cannot be parsed as a whole."""
+    """Return the plain value after a key, in a piece of JSON that cannot be parsed as a whole."""
     mark = f'"{key}":'.encode()
     at = text.rfind(mark) if last else text.find(mark)
     if at < 0:
@@ -206,7 +199,7 @@ def _inside(quoted: bytes) -> bytes:
 
 
 def object_after(text: bytes, key: str) -> dict[str, Any] | None:
-    """Return the object after the last such key in a piece of JSON that cannot be parsed whole."""
+    """Return the object after the last such key, in a piece of JSON that cannot be parsed as a whole."""
     at = text.rfind(f'"{key}":'.encode())
     try:
         value = jsonline.decode_first(text[at + len(key) + 3 :].decode("utf-8", "replace").lstrip())

@@ -77,7 +77,7 @@ def _no_models(agent: str, settings: Settings) -> Unusable:
 def document(
     agent: str, environment: Mapping[str, str], settings: Settings, *, refresh: bool = False
 ) -> dict[str, Any]:
-    """Return an agent's models as a document. Available: a launch would not be refused for lack of models."""
+    """Return an agent's models as a document. `available`: no launch would be refused for lack of models."""
     shape = {"v": 1, "agent": agent, "agentVersion": None, "available": False, "why": None}
     facts: dict[str, Any] = {"generation": 0, "models": [], "warnings": []}
     try:
@@ -101,13 +101,24 @@ def agent_documents(
 def _document(
     name: str, environment: Mapping[str, str], settings: Settings, *, refresh: bool
 ) -> dict[str, Any]:
+    """Return one agent's document. Its login is reported as far as that is possible without a model call."""
     agent = installed.agent_of(name, settings)
     has = agent.capabilities()
+    found: dict[str, Any]
+    try:
+        known = installed.known(name, environment, settings, refresh=refresh)
+    except Unusable as missing:
+        found = {"installed": False, "command": None, "version": None, "loggedIn": None}
+        found["warnings"] = [missing.message]
+    else:
+        found = {"installed": True, "command": known.command, "version": known.version}
+        found["loggedIn"] = None if known.models is None else bool(known.models)
+        found["warnings"] = list(known.warnings)
     return {
         "name": name,
         "type": settings.agent_kinds.get(name),
         "isDefault": name == settings.default_agent,
-        **_found(name, environment, settings, refresh=refresh),
+        **found,
         "howToInstall": agent.how_to_install,
         "howToLogIn": agent.how_to_log_in,
         "oldest": has.oldest,
@@ -125,15 +136,3 @@ def _document(
         "cost": has.cost,
         "evidence": has.evidence,
     }
-
-
-def _found(name: str, environment: Mapping[str, str], settings: Settings, *, refresh: bool) -> dict[str, Any]:
-    """Return the program, its version and its login, as far as they can be known without a model call."""
-    try:
-        known = installed.known(name, environment, settings, refresh=refresh)
-    except Unusable as missing:
-        nothing = {"installed": False, "command": None, "version": None, "loggedIn": None}
-        return {**nothing, "warnings": [missing.message]}
-    logged_in = None if known.models is None else bool(known.models)
-    facts = {"command": known.command, "version": known.version, "loggedIn": logged_in}
-    return {"installed": True, **facts, "warnings": list(known.warnings)}

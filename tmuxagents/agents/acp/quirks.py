@@ -1,6 +1,7 @@
-"""The quirks of agents that speak ACP, by the name that each gives itself. Pure.
+"""The quirks of agents that speak ACP, by the name that each agent gives itself. Pure.
 
-Some answer `end_turn` for a turn that failed, so a truthful ending needs each agent's own signs of failure.
+Some agents answer `end_turn` for a turn that failed. So a truthful ending needs each agent's own signs of
+failure.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import re
 
 from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.capabilities import ASK, EDIT, FULL, OF_CALL, OF_RUN, OF_SESSION, READ_ONLY
+from tmuxagents.records import Record
 from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
@@ -34,44 +36,50 @@ _OLD, _NEW = ("old_string", "oldString", "old_str"), ("new_string", "newString",
 _EXIT = re.compile(r"<shellId: \d+ completed with exit code (\d+)>\s*\Z")  # Copilot
 
 
-class Quirks:
-    """How one agent differs. The defaults are those of an agent that keeps to the protocol."""
+class Quirks(Record):
+    """How one agent differs from one that keeps to the protocol."""
 
     __slots__ = (
-        "again",
-        "errors",
-        "has_names_in_ids",
-        "notes",
-        "replays_late",
-        "sums",
-        "tells_cuts",
-        "usage",
+        *("again", "errors", "has_names_in_ids", "notes", "replays_late", "sums", "tells_cuts", "usage"),
     )
 
-    def __init__(self, **differs: Any) -> None:
-        self.errors: str = differs.get("errors", "")  # the beginning of a text that is an error
-        self.notes: re.Pattern[str] = re.compile(differs.get("notes", "(?!)"))  # texts that no model wrote
-        self.again: str = differs.get("again", "")  # the beginning of a note before another try
-        self.replays_late = "late" in differs  # earlier messages come after the answer to session/load
-        self.has_names_in_ids = "names" in differs  # the id of a call is NAME__ID
-        self.sums = "sums" in differs  # figures of a prompt include those of the prompts before it
-        self.tells_cuts = "cuts" not in differs  # else end_turn may mean an answer that was cut
-        self.usage: str = differs.get("usage", OF_RUN)
+    errors: str  # the beginning of a text that is an error
+    notes: re.Pattern[str] | None  # texts that no model wrote
+    again: str  # the beginning of a note before another try
+    replays_late: bool  # earlier messages come after the answer to session/load
+    has_names_in_ids: bool  # the id of a call is NAME__ID
+    sums: bool  # figures of a prompt include those of the prompts before it
+    tells_cuts: bool  # False: end_turn may mean an answer that was cut
+    usage: str
 
 
-KEEPS_TO_IT = Quirks()
+KEEPS_TO_IT = Quirks(
+    errors="",
+    notes=None,
+    again="",
+    replays_late=False,
+    has_names_in_ids=False,
+    sums=False,
+    tells_cuts=True,
+    usage=OF_RUN,
+)
+_NOTES = (
+    r"Info: (Operation cancelled|Request failed|Response was interrupted)|Warning: \d+ tool call"  # Copilot
+)
 _BY_NAME = {
-    "copilot": Quirks(
+    "copilot": KEEPS_TO_IT.changed(
         errors="Error: ",
-        notes=r"Info: (Operation cancelled|Request failed|Response was interrupted)|Warning: \d+ tool call",
+        notes=re.compile(_NOTES),
         again="Info: Response was interrupted",
         sums=True,
-        cuts=True,
+        tells_cuts=False,
         usage=OF_SESSION,
     ),
-    "gemini-cli": Quirks(notes=r"\[MODE_UPDATE\]", late=True, names=True, cuts=True),
-    "opencode": Quirks(cuts=True, usage=OF_CALL),
-    "qwen-code": Quirks(cuts=True),
+    "gemini-cli": KEEPS_TO_IT.changed(
+        notes=re.compile(r"\[MODE_UPDATE\]"), replays_late=True, has_names_in_ids=True, tells_cuts=False
+    ),
+    "opencode": KEEPS_TO_IT.changed(tells_cuts=False, usage=OF_CALL),
+    "qwen-code": KEEPS_TO_IT.changed(tells_cuts=False),
 }
 
 
@@ -92,7 +100,10 @@ def is_denied(update: Mapping[str, Any]) -> bool:
 
 
 def tool_name(call: str, update: Mapping[str, Any], quirks: Quirks) -> str | None:
-    """Return the name of a tool, which the protocol does not define; else the title of the call."""
+    """Return the name of a tool; else the title of the call.
+
+    The protocol has no names of tools: each agent puts them in a place of its own.
+    """
     if quirks.has_names_in_ids and "__" in call:
         return raw_json.word(call.partition("__")[0])
     extra = _inner(update, "_meta")
@@ -101,7 +112,7 @@ def tool_name(call: str, update: Mapping[str, Any], quirks: Quirks) -> str | Non
 
 
 def as_ours(name: str | None, known: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
-    """Return the name and arguments of a call, in our own words if its kind says what it does."""
+    """Return the name and arguments of a call, in our own words if we know its kind."""
     args, kind = raw_json.table(known.get("rawInput")), known.get("kind")
     diff = next((one for one in raw_json.blocks(known.get("content")) if one.get("type") == "diff"), {})
     place = next(iter(raw_json.blocks(known.get("locations"))), {})

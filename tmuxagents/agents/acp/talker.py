@@ -1,7 +1,7 @@
 """Talk to an agent over the Agent Client Protocol: JSON-RPC in lines, version 1. Pure.
 
-We open the session, set mode and model, send the prompts, and answer its questions for permission: by the
-permission level of the run, or as a person or a parent answers.
+We open the session, set its mode and model, send the prompts, and answer the agent's questions for
+permission. The permission level of the run gives the answer; with `ask`, a person or a parent does.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ class AcpTalker(Talker, Updates):
         self._level = plan.permission or EDIT
         self._prompt = ""
         self._number = 0
-        self._awaited: dict[int, Callable[[dict[str, Any], float], Reading]] = {}
+        self._awaited: dict[
+            int, Callable[[dict[str, Any]], Reading]
+        ] = {}  # what reads the answer to a request
         self._in_turn = True  # from the start: until the session is open, nothing more can be sent
         self._settings: list[tuple[str, dict[str, Any]]] = []  # requests before the prompt
         # Open questions: id -> question, request, call, and kinds of its options.
@@ -73,12 +75,15 @@ class AcpTalker(Talker, Updates):
         return self._ask("initialize", _CLIENT, self._greeted)
 
     def say(self, message: InboxMessage) -> bytes | None:
-        """Return the line for a message: the next prompt, or the end of this turn; None if it must wait."""
-        if message.kind == STOP:
-            return self._cancel() if self._in_turn and self.session else b""
-        if self._in_turn:
-            return None
-        return self._ask_prompt(message.text or "")
+        """Return a message as a prompt, or the lines that cancel the turn; None if the message must wait."""
+        if message.kind != STOP:
+            return None if self._in_turn else self._ask_prompt(message.text or "")
+        if not self._in_turn or not self.session:
+            return b""
+        self.is_cancelling = True
+        told = [_line({"id": request, "result": _CANCELLED}) for _, request, _, _ in self._asks.values()]
+        self._asks.clear()
+        return _line({"method": "session/cancel", "params": {"sessionId": self.session}}) + b"".join(told)
 
     def answer(self, ask_id: str, answer: str, by: str) -> Reading:
         """Answer a question for permission: `allow`, `deny`, or an option; anything else denies."""
@@ -104,16 +109,9 @@ class AcpTalker(Talker, Updates):
         prompt = [{"type": "text", "text": text}]
         return self._ask("session/prompt", {"sessionId": self.session, "prompt": prompt}, self._prompted)
 
-    def _cancel(self) -> bytes:
-        """Return the lines that end this turn and cancel its open questions."""
-        self.is_cancelling = True
-        told = [_line({"id": request, "result": _CANCELLED}) for _, request, _, _ in self._asks.values()]
-        self._asks.clear()
-        return _line({"method": "session/cancel", "params": {"sessionId": self.session}}) + b"".join(told)
-
     # --- opening the session ---
 
-    def _greeted(self, answer: dict[str, Any], _now: float) -> Reading:
+    def _greeted(self, answer: dict[str, Any]) -> Reading:
         result = raw_json.table(answer.get("result"))
         if "error" in answer or result.get("protocolVersion") != VERSION:
             spoken = raw_json.whole(result.get("protocolVersion"))
@@ -135,7 +133,7 @@ class AcpTalker(Talker, Updates):
         self.is_replaying = True
         return Reading(reply=self._ask("session/load", where, self._opened))
 
-    def _opened(self, answer: dict[str, Any], now: float) -> Reading:
+    def _opened(self, answer: dict[str, Any]) -> Reading:
         if "error" in answer:
             return self._give_up(quirks.words_of(answer["error"]))
         result = raw_json.table(answer.get("result"))
@@ -150,7 +148,7 @@ class AcpTalker(Talker, Updates):
         if problem is not None:
             refusal = self._give_up(problem)
             return Reading([told, *refusal.events])
-        return Reading([told], active=True, reply=self._next(now))
+        return Reading([told], active=True, reply=self._next())
 
     def _choose(self, options: _Options) -> str | None:
         """Plan the requests for mode and model, or return the problem with them."""
@@ -168,16 +166,17 @@ class AcpTalker(Talker, Updates):
             self.model = wanted
         return None
 
-    def _next(self, _now: float) -> bytes:
+    def _next(self) -> bytes:
+        """Return the next request before the prompt, or the prompt."""
         if self._settings:
             method, params = self._settings.pop(0)
             return self._ask(method, params, self._set)
         return self._ask_prompt(self._prompt)
 
-    def _set(self, answer: dict[str, Any], now: float) -> Reading:
+    def _set(self, answer: dict[str, Any]) -> Reading:
         if "error" in answer:
             return self._give_up(quirks.words_of(answer["error"]))
-        return Reading(active=True, reply=self._next(now))
+        return Reading(active=True, reply=self._next())
 
     def _give_up(self, why: str) -> Reading:
         """End a run that cannot begin: nothing was sent to a model."""
@@ -193,7 +192,7 @@ class AcpTalker(Talker, Updates):
             case "answer":
                 number = raw.get("id")
                 take = self._awaited.pop(number, None) if type(number) is int else None
-                return take(raw, now) if take is not None else NOTHING
+                return take(raw) if take is not None else NOTHING
             case "session/update":
                 return self.update(raw, now)
             case "session/request_permission":
@@ -202,7 +201,7 @@ class AcpTalker(Talker, Updates):
             return Reading(reply=_line({"id": raw["id"], "error": _UNKNOWN}))
         return NOTHING
 
-    def _prompted(self, answer: dict[str, Any], _now: float) -> Reading:
+    def _prompted(self, answer: dict[str, Any]) -> Reading:
         """Read how a turn ended, from its answer and from the agent's own signs of failure."""
         result = raw_json.table(answer.get("result"))
         self._in_turn, self.is_replaying = False, False

@@ -43,7 +43,7 @@ class Updates(LineReader):
         self._message: str | None = None  # the id of the message that they belong to
         self._thoughts: list[str] = []
         self._calls: dict[str, dict[str, Any]] = {}  # call -> all that was reported of it so far
-        self._over: dict[str, bool] = {}  # calls that have ended, or were denied
+        self._over: dict[str, None] = {}  # calls that have ended, or were denied
         self._cost = 0.0  # reported and counted so far
         self._counted: dict[str, int] = {}  # the figures counted so far, for an agent that sums them up
         self.cost: float | None = None
@@ -86,8 +86,10 @@ class Updates(LineReader):
     def _chunk(self, update: dict[str, Any], text: str | None) -> list[Event]:
         extra = raw_json.table(update.get("_meta"))
         told = self.spent(extra["usage"]) if isinstance(extra.get("usage"), dict) else []
-        if not text or self.quirks.notes.match(text):
-            if text and self.quirks.again and text.startswith(self.quirks.again):
+        if not text:
+            return told
+        if self.quirks.notes and self.quirks.notes.match(text):
+            if self.quirks.again and text.startswith(self.quirks.again):
                 self.text.clear()
             return told
         message = raw_json.key(update.get("messageId"))
@@ -121,9 +123,15 @@ class Updates(LineReader):
         has_all = update.get("title") and set(raw_json.table(known.get("rawInput"))) - _NOT_ARGUMENTS
         if status in _BEGUN or has_all:
             told += self.tell(call, now)
-        if status in _BEGUN[1:]:
-            told += self._tool_ended(call, update, now)
-        return told
+        if status not in _BEGUN[1:]:
+            return told
+        text = _output(update)
+        if quirks.is_denied(update) and not self.is_cancelling:
+            return told + self.deny(call, text)
+        raw_json.remember(self._over, call, None)
+        code = quirks.exit_code(update, text)
+        failed = status == "failed" or bool(code) or self.is_cancelling
+        return told + self.result(call, text, now, failed=failed)
 
     def tell(self, call: str, now: float) -> list[Event]:
         """Report a call, once."""
@@ -135,18 +143,9 @@ class Updates(LineReader):
     def deny(self, call: str, why: str) -> list[Event]:
         """Report that a call was denied. Later reports on that call make no events."""
         name, _ = self.calls.pop(call, ("tool", 0.0))
-        raw_json.remember(self._over, call, True)  # noqa: FBT003  (a set that forgets)
+        raw_json.remember(self._over, call, None)
         self.was_refused = True
         return [events.denied(call, name, why)]
-
-    def _tool_ended(self, call: str, update: dict[str, Any], now: float) -> list[Event]:
-        text = _output(update)
-        if quirks.is_denied(update) and not self.is_cancelling:
-            return self.deny(call, text)
-        raw_json.remember(self._over, call, True)  # noqa: FBT003  (the value to remember)
-        code = quirks.exit_code(update, text)
-        failed = update.get("status") == "failed" or bool(code) or self.is_cancelling
-        return self.result(call, text, now, failed=failed)
 
     def spent(self, raw: dict[str, Any]) -> list[Event]:
         """Report the usage of a prompt or a call, and the cost if the agent has reported it."""
@@ -159,7 +158,7 @@ class Updates(LineReader):
         whole = raw_json.whole(raw.get("totalTokens")) or 0
         both = raw_json.whole(raw.get("inputTokens")) or 0
         if both and whole == both + (raw_json.whole(raw.get("outputTokens")) or 0):
-            figures["input"] -= min(cached, figures["input"])  # it includes what was read from a cache
+            figures["input"] -= min(cached, figures["input"])  # the agent's figure includes the cached part
         cost, self._cost = (0.0, self._cost) if self.cost is None else (self.cost - self._cost, self.cost)
         if not any(figures.values()) and not cost:
             return []

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import select
 import sys
+from typing import NamedTuple
 
 if __name__ == "__main__":
     sys.path.append(__file__.rpartition("/tmuxagents/")[0])
@@ -30,13 +31,12 @@ _DONE = ("PostToolUse", "PostToolUseFailure")
 _CLOSES = ("UserPromptSubmit", "Stop", "StopFailure")  # these close every question
 
 
-class HeldHook:
-    """A hook that waits for an answer. `before`: calls that were open then and that are not its own."""
+class HeldHook(NamedTuple):
+    """A hook that waits for our answer to its question."""
 
-    def __init__(self, line: socket.socket, asked: dict[str, Any], before: set[str]) -> None:
-        self.line = line
-        self.asked = asked
-        self.before = before
+    line: socket.socket
+    asked: dict[str, Any]
+    before: set[str]  # the other calls that were open when it asked
 
 
 class ClaudeBridge(HookBridge):
@@ -52,18 +52,28 @@ class ClaudeBridge(HookBridge):
         self._calls: dict[str, str] = {}  # open calls: id -> tool
 
     def pass_on(self, name: str, said: bytes) -> None:
-        """Pass on the input of a hook, except a question: `_ask` passes that on with an id."""
+        """Pass on the input of a hook, except that of a question: `heard` gives it an id first."""
         if name != PATIENT:
             super().pass_on(name, said)
 
     def heard(self, name: str, raw: dict[str, Any]) -> None:
-        """Hold the hook of a question. When a call or turn is over, close the questions that this answers."""
+        """Hold the hook of a question, and pass the question on with an id.
+
+        When a call or a turn is over, close the questions that this answers.
+        """
         path = raw.get("transcript_path")
         if self._transcript is None and isinstance(path, str):
             self._transcript = GrowingFile(path)
         call = str(raw.get("tool_use_id"))
         if name == PATIENT:
-            self._ask(raw)
+            self._count += 1
+            known, tool = str(self._count), raw.get("tool_name")
+            own = next((one for one in reversed(self._calls) if self._calls[one] == tool), None)
+            line = self.line.dup()
+            asked = {**raw, "input": raw.get("tool_input")}
+            self._held[known] = HeldHook(line, asked, self._calls.keys() - {own})
+            self.poll.register(line, 0)  # only to notice that it is closed
+            self.write(jsonline.encode({**raw, "ask": known}))
         elif name == "PreToolUse":
             self._calls[call] = str(raw.get("tool_name"))
         elif name in _DONE:
@@ -73,24 +83,14 @@ class ClaudeBridge(HookBridge):
             self._calls.clear()
             self._close(self._held)
 
-    def _ask(self, raw: dict[str, Any]) -> None:
-        self._count += 1
-        known, tool = str(self._count), raw.get("tool_name")
-        own = next((call for call in reversed(self._calls) if self._calls[call] == tool), None)
-        line = self.line.dup()
-        asked = {**raw, "input": raw.get("tool_input")}
-        self._held[known] = HeldHook(line, asked, self._calls.keys() - {own})
-        self.poll.register(line, 0)  # only to notice that it is closed
-        self.write(jsonline.encode({**raw, "ask": known}))
-
     def ended(self) -> None:
-        """Pass on the usage of its calls: the transcript may get it only after the hook."""
+        """Pass on the usage of calls, which the transcript may get only after the hook."""
         for line in self._transcript.lines() if self._transcript else ():
             if _ANSWER in line and _USAGE in line:
                 self.write(line + b"\n")
 
     def news(self) -> None:
-        """Pass on the usage of its calls. Close the questions whose hooks are gone: a person denied them."""
+        """Pass on the usage of calls. Close the questions whose hooks are gone: a person has denied them."""
         self.ended()
         if not self._held:
             return

@@ -1,22 +1,22 @@
 """How to call Claude Code, and how to read a live one. Pure.
 
-In a batch run its stdin stays open: prompt, messages and answers are lines of JSON.
+In a batch run, Claude Code's stdin stays open: prompt, messages and answers are lines of JSON.
 
-- A child uses the user's settings. From its folder it takes only CLAUDE.md, and none from the folders above.
-  Without a terminal, Claude Code asks nobody whether to trust a folder, so it would run the hooks of any
+- A child uses the user's settings. Of its folder it uses only CLAUDE.md; of the folders above, nothing.
+  Without a terminal, Claude Code asks nobody whether to trust a folder. So it would run the hooks of any
   clone.
-- `read-only` is a list of tools that read; anything that needs a question is denied. Plan mode is not used:
-  in it a service judges shell commands, and answers are plans. `edit` may change files; a shell command that
-  does more is denied. With `full`, nothing is checked. With `ask`, Claude Code sends each question to the
-  wrapper.
-- It may not start sub-agents or timers, or talk to other sessions. Only tmuxagents launches runs.
+- `read-only` allows a list of tools that read, and denies anything that needs a question. It is not Claude
+  Code's plan mode, in which a service judges shell commands, and answers are plans. `edit` may change files;
+  a shell command that does more is denied. With `full`, nothing is checked. With `ask`, Claude Code sends
+  each question to the wrapper.
+- A child may not start sub-agents or timers, or talk to other sessions. Only tmuxagents launches runs.
 - A session keeps the system prompt of its first run, unless a later run has one of its own.
 
-A live one has hooks in `--settings`, and each sends its input to our bridge. Claude Code takes a first prompt
-only from its command line, so the command line holds one sentence with the path of the prompt file. Messages
-go in by hooks, too: after the next tool, or when it is about to stop. A message that arrives while Claude
-Code is idle is not delivered. Usage comes from Claude Code's transcript. No hook reports what a person
-denied.
+A live child has hooks in `--settings`, and each hook sends its input to our bridge. Claude Code takes a first
+prompt only from its command line, so the command line holds one sentence with the path of the prompt file.
+Messages go in by hooks, too: after the next tool, or when Claude Code is about to stop. A message that
+arrives while Claude Code is idle is not delivered. Usage comes from Claude Code's transcript. No hook reports
+that a person has denied a call.
 """
 
 from __future__ import annotations
@@ -99,7 +99,13 @@ class Claude(Agent):
             line.append(f"--tools={','.join(tools)}")
         line += [f"--disallowed-tools={','.join(_NEVER)}", "--strict-mcp-config"]
         line += ["--setting-sources=user", "--add-dir=."]
-        return line + _system_prompt(plan, run_dir)
+        own = "--system-prompt-file" if plan.preset_kind == "profile" else "--append-system-prompt-file"
+        added = "--append-system-prompt-file"
+        files = ((own, plan.system_prompt_path), (added, plan.append_system_prompt_path))
+        prompts = [f"{flag}={inside(path, run_dir)}" for flag, path in files if path]
+        if prompts and resumes:  # otherwise the continued session would ignore them
+            prompts.append("--system-prompt-snapshot=off")
+        return line + prompts
 
     def environment(self, _agent_dir: str, plan: Plan | None) -> Mapping[str, str]:
         """Return the variables that let it read its folder's CLAUDE.md, and that permit `full` to root."""
@@ -168,14 +174,6 @@ class Claude(Agent):
 AGENT = Claude()
 
 
-def _system_prompt(plan: Plan, run_dir: str) -> list[str]:
-    """Return the flags of a system prompt. Without the last one, a continued session would ignore it."""
-    own = "--system-prompt-file" if plan.preset_kind == "profile" else "--append-system-prompt-file"
-    files = ((own, plan.system_prompt_path), ("--append-system-prompt-file", plan.append_system_prompt_path))
-    line = [f"{flag}={inside(path, run_dir)}" for flag, path in files if path]
-    return [*line, "--system-prompt-snapshot=off"] if line and plan.child_session else line
-
-
 def _cost_before(plan: Plan) -> float:
     cost = (plan.baseline or {}).get("cost")
     return cost if isinstance(cost, (int, float)) else 0.0
@@ -214,10 +212,11 @@ class ClaudeLiveReader(HookedReader):
                 told = self.works_again()
                 told += self.call(raw.get("tool_use_id"), tool, raw.get("tool_input"), now)
                 return Reading(told, active=True)
-            case "PostToolUse":
-                return self._called(raw, _words(raw.get("tool_response")), now, failed=False)
-            case "PostToolUseFailure":
-                return self._called(raw, raw_json.text(raw.get("error")) or "", now, failed=True)
+            case "PostToolUse" | "PostToolUseFailure":
+                failed = kind == "PostToolUseFailure"
+                said = raw_json.text(raw.get("error")) or "" if failed else _words(raw.get("tool_response"))
+                self.asks.open = {key: ask for key, ask in self.asks.open.items() if ask.id}
+                return Reading(self.result(raw.get("tool_use_id"), said, now, failed=failed), active=True)
             case "PermissionRequest":  # the bridge gives it an id, and reports when it is closed
                 ask = question(raw_json.text(raw.get("ask")) or "", {**raw, "input": raw.get("tool_input")})
                 self.asks.ask(ask)
@@ -252,10 +251,6 @@ class ClaudeLiveReader(HookedReader):
         raw_json.remember(self._counted, known, None)
         # Counted for the run: it may come after the end of the turn, and does not show work.
         return usage_of(figures_of(message.get("usage")), words.OF_RUN)
-
-    def _called(self, raw: dict[str, Any], text: str, now: float, *, failed: bool) -> Reading:
-        self.asks.open = {key: ask for key, ask in self.asks.open.items() if ask.id}
-        return Reading(self.result(raw.get("tool_use_id"), text, now, failed=failed), active=True)
 
     def _answered(self, raw: dict[str, Any]) -> list[Event]:
         """Report a call that our answer denies: no hook reports it."""

@@ -1,11 +1,11 @@
 """Read the stream of Claude Code, and talk to it. Pure.
 
 A `result` line gives the turn's tokens but the session's total cost. Newer versions also list the turn's cost
-per model, and we add those up. Partial messages show that the model is writing. They also give the usage of a
-turn that never ends.
+per model, and we add those costs up. Partial messages show that the model is writing. They also give the
+usage of a turn that never ends.
 
-Claude Code's stdin may stay open for prompt, messages, interrupts and answers. Every message has an id.
-Claude Code reports when it starts on that message and when it is done with it. Claude Code reads a steering
+Claude Code's stdin may stay open for the prompt, messages, interrupts and answers. Every message has an id,
+and Claude Code reports when it starts on that message and when it is done. Claude Code reads a steering
 message between two model calls, and a follow-up when the turn is over. If stdin closes while a question is
 open, that is a denial.
 """
@@ -59,47 +59,47 @@ class ClaudeReader(EnvelopeReader):
     def usage(self, raw: dict[str, Any]) -> list[Event]:
         """Return the tokens and the cost of the turn."""
         self._calls_used = dict.fromkeys(_FIGURES, 0)
-        return usage_of(figures_of(raw.get("usage")), OF_RUN, cost=self._cost_of(raw), cost_kind=ESTIMATED)
+        before, total = self._cost, raw_json.amount(raw.get("total_cost_usd"))
+        self._cost = max(before, total)
+        cost, by_model = max(0.0, total - before), raw.get("model_usage_since_last_result")
+        if isinstance(by_model, dict):
+            costs = [one.get("costUSD") for one in by_model.values() if isinstance(one, dict)]
+            cost = sum(map(raw_json.amount, costs))
+        return usage_of(figures_of(raw.get("usage")), OF_RUN, cost=cost, cost_kind=ESTIMATED)
 
     def left(self, exit_code: int | None) -> list[Event]:
         """Return the rest of the answer, and the usage of an unfinished turn, whose cost is unknown."""
         told = super().left(exit_code)
         return told + ([] if self.settled else usage_of(self._calls_used, OF_RUN, cost_kind=ESTIMATED))
 
-    def _cost_of(self, raw: dict[str, Any]) -> float:
-        before, total = self._cost, raw_json.amount(raw.get("total_cost_usd"))
-        self._cost = max(before, total)
-        by_model = raw.get("model_usage_since_last_result")
-        if isinstance(by_model, dict):
-            costs = [one.get("costUSD") for one in by_model.values() if isinstance(one, dict)]
-            return sum(raw_json.amount(cost) for cost in costs)
-        return max(0.0, total - before)
-
     def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:
         """Read one line: also a retry, a denial, or the beginning or end of a message."""
         match kind:
             case "system:api_retry":
-                return Reading([*self._opened(raw), *self.works_again(), _retry(raw)], active=True)
+                status, error = raw_json.whole(raw.get("error_status")), raw_json.word(raw.get("error"))
+                retry = events.retry(
+                    attempt=raw_json.whole(raw.get("attempt")),
+                    most=raw_json.whole(raw.get("max_retries")),
+                    delay_ms=raw_json.whole(raw.get("retry_delay_ms")),
+                    message=f"HTTP {status}: {error}" if status and error else error,
+                )
+                return Reading([*self._opened(raw), *self.works_again(), retry], active=True)
             case "system:permission_denied":
                 why = raw_json.sentence(raw.get("message")) or "It was not allowed."
                 return Reading(self.deny(raw.get("tool_use_id"), raw.get("tool_name"), why), active=True)
             case "stream_event":
-                event, is_own = raw.get("event"), raw.get("parent_tool_use_id") is None
-                told = self._piece(event, is_own=is_own) if isinstance(event, dict) else []
-                return Reading(told, active=True)
+                event = raw_json.table(raw.get("event"))
+                what = event.get("type")
+                if what == "message_delta":
+                    for key, figure in figures_of(event.get("usage")).items():
+                        self._calls_used[key] += figure
+                if not event or raw.get("parent_tool_use_id") is not None:  # a sub-agent's
+                    return ACTIVE
+                if what in ("message_start", "message_delta"):
+                    self._lacks_end = what == "message_start"
+                told = self.works_again() if what == "message_start" else []
+                return Reading([*told, *self._told_texts()], active=True)
         return super().take(kind, raw, now)
-
-    def _piece(self, event: dict[str, Any], *, is_own: bool) -> list[Event]:
-        kind = event.get("type")
-        if kind == "message_delta":
-            for key, figure in figures_of(event.get("usage")).items():
-                self._calls_used[key] += figure
-        if not is_own:
-            return []
-        if kind in ("message_start", "message_delta"):
-            self._lacks_end = kind == "message_start"
-        told = self.works_again() if kind == "message_start" else []
-        return [*told, *self._told_texts()]
 
     def ending(self, raw: dict[str, Any]) -> str | None:
         """Return how the turn ended. If the connection broke off in the answer, the line says success."""
@@ -109,16 +109,6 @@ class ClaudeReader(EnvelopeReader):
             return how
         self.why = _BROKEN
         return "error"
-
-
-def _retry(raw: dict[str, Any]) -> Event:
-    status, error = raw_json.whole(raw.get("error_status")), raw_json.word(raw.get("error"))
-    return events.retry(
-        attempt=raw_json.whole(raw.get("attempt")),
-        most=raw_json.whole(raw.get("max_retries")),
-        delay_ms=raw_json.whole(raw.get("retry_delay_ms")),
-        message=f"HTTP {status}: {error}" if status and error else error,
-    )
 
 
 def figures_of(raw: Any) -> dict[str, int]:
@@ -186,21 +176,17 @@ class ClaudeTalker(EnvelopeTalker, ClaudeReader):
             case "control_response":  # it has taken an interrupt
                 known = raw_json.key(raw_json.table(raw.get("response")).get("request_id"))
                 return Reading(_sent(self._interrupts.pop(known or "", None)), active=True)
-            case "command_lifecycle":
-                return Reading(self._lifecycle(raw), active=True)
+            case "command_lifecycle":  # it has started on a message, or is done with it
+                self._tells = True
+                known, state = raw_json.key(raw.get("command_uuid")) or "", raw.get("state")
+                if state in _OVER:
+                    return Reading(_sent(self._open.pop(known, None)), active=True)
+                message = self._open.get(known)
+                if state != "started" or message is None:
+                    return ACTIVE
+                self._open[known] = None
+                return Reading([*self._told_texts(), *_sent(message)], active=True)
         return super().take(kind, raw, now)
-
-    def _lifecycle(self, raw: dict[str, Any]) -> list[Event]:
-        """Report that it has started on a message, and note when it is done with it."""
-        self._tells = True
-        known, state = raw_json.key(raw.get("command_uuid")) or "", raw.get("state")
-        if state in _OVER:
-            return _sent(self._open.pop(known, None))
-        message = self._open.get(known)
-        if state != "started" or message is None:
-            return []
-        self._open[known] = None
-        return [*self._told_texts(), *_sent(message)]
 
     def turn_over(self, raw: dict[str, Any]) -> list[Event]:
         """Report the end of a turn. A version that does not report on messages has taken them all by then."""

@@ -4,9 +4,10 @@ We greet the server first. When it has answered, we open a session, new or conti
 open, we send the prompt. A steering message goes into the current turn; a follow-up waits here until the turn
 has ended.
 
-A live Codex has its app server, its own screen, and our client between them. The bridge starts both, gives
-the task before the screen opens, and passes on what the app server reports. Codex reports no keys. So a
-person has typed if the screen sends a message, or if a turn is interrupted and not by one of our messages.
+A live Codex is an app server and Codex's own screen. The bridge starts both and is the server's first client.
+It gives the server the task before the screen opens, and passes on what the server reports. Codex reports no
+keys. So a person has typed if the screen sends a message, or if a turn is interrupted by none of our
+messages.
 """
 
 from __future__ import annotations
@@ -137,25 +138,20 @@ class AppServer(Talker, ThreadReader):
         result = raw_json.table(raw.get("result"))
         if "error" in raw:
             return self._refusal(method, message, raw_json.table(raw["error"]))
-        if method == _GREETS:
-            return Reading(reply=jsonline.encode({"method": "initialized"}) + self._open())
+        if method == _GREETS:  # request the session: a new one, or a continued one without its earlier turns
+            before = {"threadId": self._continues, "excludeTurns": True} if self._continues else {}
+            opens = self._request(_CONTINUES if before else _BEGINS, {**before, **self._settings})
+            return Reading(reply=jsonline.encode({"method": "initialized"}) + opens)
         if method in (_BEGINS, _CONTINUES):
             told = self.takes_session(raw_json.table(result.get("thread")).get("id"), result.get("model"))
-            begins = {"input": _input(self._prompt)}
-            return Reading(told, reply=b"" if self._prompt is None else self._to_turn(_PROMPTS, begins))
+            prompt = {"input": _input(self._prompt)}
+            return Reading(told, reply=b"" if self._prompt is None else self._to_turn(_PROMPTS, prompt))
         told = []
         if method == _PROMPTS:
             told += self.turn_came(raw_json.table(result.get("turn")).get("id"))
         if message is not None:
             told.append(events.message_sent(message.inbox_id, message.kind, message.text))
         return Reading(told, active=True, reply=self.unsaid())
-
-    def _open(self) -> bytes:
-        """Request the session: a new one, or a continued one without its earlier turns."""
-        if self._continues is None:
-            return self._request(_BEGINS, self._settings)
-        more = {"threadId": self._continues, "excludeTurns": True}
-        return self._request(_CONTINUES, {**more, **self._settings})
 
     def _refusal(self, method: str, message: InboxMessage | None, error: dict[str, Any]) -> Reading:
         """Take the refusal of a request. Without a session or a turn, the run is over."""
@@ -209,7 +205,7 @@ class CodexLiveReader(LiveReader, ThreadReader):
         self.count_settling(told.events[-1])
         return told
 
-    def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:
+    def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:  # noqa: C901  (a case for each kind)
         """Read one line."""
         match kind:
             case "turn/started":
@@ -217,15 +213,23 @@ class CodexLiveReader(LiveReader, ThreadReader):
             case "item/started":
                 item = raw_json.table(raw_json.table(raw.get("params")).get("item"))
                 if item.get("type") == "userMessage":
-                    return self._said(item)
+                    if item.get("clientId") is None:  # our own message
+                        return NOTHING
+                    self.typed, self.settled = True, False
+                    said = "\n".join(raw_json.texts(raw_json.blocks(item.get("content")), "text"))
+                    return Reading([events.human_input(said)], active=True)
             case "bridge_session":
                 return Reading(self.takes_session(raw.get("session"), raw.get("model")))
             case "bridge_taken":
                 taken = self.taken(raw)
                 self._stops |= any(sent.fields.get("kind") == STOP for sent in taken)
                 return Reading(taken)
-            case "bridge_answer":
-                self._note_answer(raw)
+            case "bridge_answer":  # a refusal becomes a denial once its item ends
+                ask = self.asks.answered(raw)
+                asked = self.questions.pop(ask.id, None) if ask else None
+                answer, by = self.asks.given[ask.id] if ask else ("", "")
+                if asked is not None and asked.refuses(answer):
+                    self.refused[asked.item] = by
             case "bridge_person":
                 self.has_left = True
             case "bridge_refused":
@@ -234,21 +238,6 @@ class CodexLiveReader(LiveReader, ThreadReader):
                 self.count_settling(told[-1])
                 return Reading(told)
         return super().take(kind, raw, now)
-
-    def _said(self, item: dict[str, Any]) -> Reading:
-        """Report a person's message; our own have no client id."""
-        if item.get("clientId") is None:
-            return NOTHING
-        self.typed, self.settled = True, False
-        said = "\n".join(raw_json.texts(raw_json.blocks(item.get("content")), "text"))
-        return Reading([events.human_input(said)], active=True)
-
-    def _note_answer(self, raw: dict[str, Any]) -> None:
-        """Note the answer and its author. A refusal becomes a denial once its item ends."""
-        ask = self.asks.answered(raw)
-        asked = self.questions.pop(ask.id, None) if ask else None
-        if ask is not None and asked is not None and asked.refuses(self.asks.given[ask.id][0]):
-            self.refused[asked.item] = self.asks.given[ask.id][1]
 
 
 # The bridge makes the arguments.

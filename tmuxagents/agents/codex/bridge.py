@@ -1,8 +1,9 @@
 """The process in the window of a live Codex: `python -I -S bridge.py PROGRAM...`.
 
-It starts an app server that only the user can reach, and is its first client. It gives the server the task,
-and then opens Codex's own screen on it. It passes the server's lines on to the wrapper as they are, and the
-wrapper's orders to the server. When the screen is closed, the bridge ends the server and itself.
+The bridge starts an app server that only the user can reach, and is the server's first client. It gives the
+server the task, and then opens Codex's own screen as a second client. It passes the server's lines on to the
+wrapper as they are, and the wrapper's orders to the server. When the screen is closed, the bridge ends the
+server and itself.
 
 Joins.
 """
@@ -12,6 +13,8 @@ from __future__ import annotations
 import os
 import select
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import time
@@ -21,17 +24,15 @@ if __name__ == "__main__":
 
 from tmuxagents.agents.base import FOLDER_VARIABLE
 from tmuxagents.agents.codex.command import AGENT
-from tmuxagents.agents.codex.websocket import WebSocket
+from tmuxagents.agents.hooks.bridge import WrapperPipes
 from tmuxagents.cpython import ignoring
 from tmuxagents.runs import directory
 from tmuxagents.runs.events import STEER, STOP, InboxMessage
 from tmuxagents.system import removal
-from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
+    from collections.abc import Iterator, Sequence
 
     from tmuxagents.agents.codex.app_server import AppServer
 
@@ -39,23 +40,117 @@ _SERVES_WITHIN_S = 15.0
 _LOOK_EVERY_S = 0.02
 _TERM_S = 1.5  # for the screen and the server, each
 _CANNOT, _SIGNALLED = 2, 128
-_PIECE = 64 * 1024
 _NOTIFIES = b'{"method":'
 
+# --- a WebSocket over a Unix socket: by it the app server serves several clients ---
 
-class CodexBridge:
+_GREETING = (
+    b"GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dG11eGFnZW50cy1jb2RleC0xMg==\r\n\r\n"
+)
+_END_OF_HEAD = b"\r\n\r\n"
+_MORE, _TEXT, _CLOSE, _PING, _PONG = 0, 1, 8, 9, 10
+_LAST, _MASKED = 0x80, 0x80
+_SHORT, _MEDIUM, _LONG = 125, 126, 127
+_NO_MASK = bytes(4)  # only the server reads this: a mask of zeros is enough, and costs nothing
+_GREETS_WITHIN_S = 10.0
+_PIECE = 256 * 1024
+
+
+class WebSocket:
+    """The client's side of one connection. Call `hear` when there is something to read, or it waits."""
+
+    def __init__(self, path: str) -> None:
+        self._heard = b""
+        self._message = b""
+        self._socket = socket.socket(socket.AF_UNIX)
+        try:
+            self._socket.settimeout(_GREETS_WITHIN_S)
+            self._socket.connect(path)
+            self._socket.sendall(_GREETING)
+            head = b""
+            while not head.endswith(_END_OF_HEAD):
+                head += self._piece(1)  # byte by byte: what follows stays in the socket
+            if b" 101 " not in head.split(b"\r\n", 1)[0]:
+                raise ConnectionError("the server speaks no WebSocket")
+            self._socket.settimeout(None)
+        except OSError:
+            self.close()
+            raise
+
+    def fileno(self) -> int:
+        """Return the descriptor to wait on."""
+        return self._socket.fileno()
+
+    def _piece(self, most: int) -> bytes:
+        piece = self._socket.recv(most)
+        if not piece:
+            raise ConnectionError("the server has closed the connection")
+        return piece
+
+    def send(self, text: bytes) -> None:
+        """Send a text as one message."""
+        self._send(_TEXT, text)
+
+    def _send(self, kind: int, content: bytes) -> None:
+        size = len(content)
+        if size <= _SHORT:
+            head = bytes((_LAST | kind, _MASKED | size))
+        elif size < 1 << 16:
+            head = struct.pack("!BBH", _LAST | kind, _MASKED | _MEDIUM, size)
+        else:
+            head = struct.pack("!BBQ", _LAST | kind, _MASKED | _LONG, size)
+        self._socket.sendall(head + _NO_MASK + content)
+
+    def hear(self) -> Iterator[bytes]:
+        """Yield the messages that have come. Raises OSError once the connection is gone."""
+        self._heard += self._piece(_PIECE)
+        while (frame := self._frame()) is not None:
+            first, content = frame
+            kind = first & 0x0F
+            if kind == _CLOSE:
+                raise ConnectionError("the server has said goodbye")
+            if kind == _PING:
+                self._send(_PONG, content)
+            elif kind in (_TEXT, _MORE):
+                self._message += content
+                if first & _LAST:
+                    whole, self._message = self._message, b""
+                    yield whole
+
+    def _frame(self) -> tuple[int, bytes] | None:
+        """Take one whole frame from the bytes read so far; None if there is none yet."""
+        heard = self._heard
+        if len(heard) < 2:  # noqa: PLR2004  (its kind, and its size)
+            return None
+        size, begins = heard[1], 2
+        if size in (_MEDIUM, _LONG):
+            begins = 4 if size == _MEDIUM else 10
+            if len(heard) < begins:
+                return None
+            size = int.from_bytes(heard[2:begins], "big")
+        if len(heard) < begins + size:
+            return None
+        self._heard = heard[begins + size :]
+        return heard[0], heard[begins : begins + size]
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._socket.close()
+
+
+# --- the bridge ---
+
+
+class CodexBridge(WrapperPipes):
     """One app server, its screen, and the wrapper."""
 
     def __init__(self, program: Sequence[str], run_dir: str, talker: AppServer, *, is_theirs: bool) -> None:
+        super().__init__(run_dir)
         self._program = list(program)
-        self._run_dir = run_dir
         self._talker = talker
         self._talker.alone = False  # the screen answers Codex's requests
         self._is_theirs = is_theirs  # a person reopens the session, and decides what to do
-        self._told = os.open(f"{run_dir}/{directory.LIVE_EVENTS}", os.O_WRONLY | os.O_CLOEXEC)
-        orders = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
-        self._orders = os.open(f"{run_dir}/{directory.LIVE_ORDERS}", orders)
-        self._ordered = b""
         # In the run directory, so that the wrapper or `prune` removes it if we are killed.
         self._folder = f"{run_dir}/{directory.LIVE_FILES}"
         os.mkdir(self._folder, 0o700)
@@ -84,7 +179,7 @@ class CodexBridge:
             self._line = self._connect()
             if self._is_theirs:
                 self._say(self._talker.begin(None))
-            self._tell("bridge_hello")
+            self.tell("bridge_hello")
             return self._serve(self._line)
         except OSError as error:
             if self._signal:
@@ -119,21 +214,27 @@ class CodexBridge:
         """Pass on the lines of either side until the screen is closed."""
         poll = select.poll()
         poll.register(line, select.POLLIN)
-        poll.register(self._orders, select.POLLIN)
+        poll.register(self.ordered, select.POLLIN)
         poll.register(self._woken, select.POLLIN)
         screen = -1
         while not self._signal:
             ready = {handle for handle, _ in poll.poll()}
             if screen in ready:
-                self._tell("bridge_person")
+                self.tell("bridge_person")
                 return self._screen.wait() if self._screen is not None else 0
             if line.fileno() in ready:
                 for message in line.hear():
                     self._hear(message)
-            if self._orders in ready and self._obey():
+            if self.ordered in ready and self._obey():
                 return 0
-            if screen < 0 and self._may_open():
-                screen = self._open()
+            # Before the first turn, the screen could keep that turn from beginning.
+            may_open = self._talker.turn is not None or self._talker.settled or self._is_theirs
+            if screen < 0 and self._is_told_session and may_open:
+                model = ["-m", self._talker.model] if self._talker.model else []
+                words = ["--remote", f"unix://{self._socket}", *model]
+                words += ["resume", str(self._talker.session)]
+                self._screen = subprocess.Popen([*self._program, *words])
+                screen = os.pidfd_open(self._screen.pid)  # readable once the screen has ended
                 poll.register(screen, select.POLLIN)
         return _SIGNALLED + self._signal
 
@@ -146,14 +247,14 @@ class CodexBridge:
         for event in reading.events:  # a taken message is reported before its effects
             self._settlings += event.type == "settled"
             if event.type == "message_sent":
-                self._tell("bridge_taken", inboxId=event.fields["inboxId"])
+                self.tell("bridge_taken", inboxId=event.fields["inboxId"])
         self._say(reading.reply)
         if self._talker.session is not None and not self._is_told_session:
             self._is_told_session = True
-            self._tell("bridge_session", session=self._talker.session, model=self._talker.model)
+            self.tell("bridge_session", session=self._talker.session, model=self._talker.model)
         if any(event.type == "settled" for event in reading.events) and not line.startswith(_NOTIFIES):
-            self._tell("bridge_refused", message=self._talker.error_message)
-        self._write(line + b"\n")
+            self.tell("bridge_refused", message=self._talker.error_message)
+        self.write(line + b"\n")
 
     def _say(self, words: bytes) -> None:
         """Send lines to the app server, each as one message."""
@@ -161,55 +262,30 @@ class CodexBridge:
             assert self._line is not None
             self._line.send(line)
 
-    def _tell(self, kind: str, **fields: Any) -> None:
-        self._write(jsonline.encode({"type": kind, **fields}))
-
-    def _write(self, line: bytes) -> None:
-        while line:
-            line = line[os.write(self._told, line) :]
-
     # --- the orders of the wrapper ---
 
     def _obey(self) -> bool:
         """Carry out the orders; say whether it is time to leave."""
-        self._ordered += os.read(self._orders, _PIECE)
-        *lines, self._ordered = self._ordered.split(b"\n")
-        leaves = [self._carry_out(jsonline.decode(line)) for line in lines if line]
-        return any(leaves)
-
-    def _carry_out(self, order: dict[str, Any]) -> bool:
-        what = order.get("order")
-        if what == "task":
-            prompt = directory.read_bytes(f"{self._run_dir}/{directory.PROMPT}") or b""
-            self._say(self._talker.begin(prompt.decode("utf-8", "replace")))
-        elif what == "abort" and self._talker.turn is None:  # nothing to break off
-            self._tell("bridge_taken", inboxId=order["inboxId"])
-        elif what == "abort":
-            self._say(self._talker.say(InboxMessage(order["inboxId"], STOP, None)))
-        elif what == "say":
-            message = InboxMessage(order["inboxId"], order.get("kind") or STEER, order.get("text"))
-            self._say(self._talker.say(message))
-        elif what == "answer" and order["ask"] in self._talker.questions:  # the first answer counts
-            ask, answer, by = order["ask"], order["answer"], order["by"]
-            self._tell("bridge_answer", ask=ask, answer=answer, by=by)
-            self._say(self._talker.answer(ask, answer, by).reply)
-        # Only if nothing has happened since; otherwise the wrapper will learn of it, and decide again.
-        return what == "leave" and order.get("settlings") == self._settlings and self._talker.is_idle
-
-    # --- the screen ---
-
-    def _may_open(self) -> bool:
-        """Say whether the screen may open. Before the first turn, it could keep that turn from beginning."""
-        return self._is_told_session and (
-            self._talker.turn is not None or self._talker.settled or self._is_theirs
-        )
-
-    def _open(self) -> int:
-        """Open the screen on our terminal; return a descriptor that is readable once the screen has ended."""
-        model = ["-m", self._talker.model] if self._talker.model else []
-        words = ["--remote", f"unix://{self._socket}", *model, "resume", str(self._talker.session)]
-        self._screen = subprocess.Popen([*self._program, *words])
-        return os.pidfd_open(self._screen.pid)
+        leaves = False
+        for order in self.orders():
+            what = order.get("order")
+            if what == "task":
+                prompt = directory.read_bytes(f"{self.run_dir}/{directory.PROMPT}") or b""
+                self._say(self._talker.begin(prompt.decode("utf-8", "replace")))
+            elif what == "abort" and self._talker.turn is None:  # nothing to break off
+                self.tell("bridge_taken", inboxId=order["inboxId"])
+            elif what == "abort":
+                self._say(self._talker.say(InboxMessage(order["inboxId"], STOP, None)))
+            elif what == "say":
+                message = InboxMessage(order["inboxId"], order.get("kind") or STEER, order.get("text"))
+                self._say(self._talker.say(message))
+            elif what == "answer" and order["ask"] in self._talker.questions:  # the first answer counts
+                ask, answer, by = order["ask"], order["answer"], order["by"]
+                self.tell("bridge_answer", ask=ask, answer=answer, by=by)
+                self._say(self._talker.answer(ask, answer, by).reply)
+            elif what == "leave":  # only if nothing has happened since; else the wrapper will decide again
+                leaves |= order.get("settlings") == self._settlings and self._talker.is_idle
+        return leaves
 
 
 def _end(process: subprocess.Popen[bytes] | None) -> None:

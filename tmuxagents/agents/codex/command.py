@@ -1,18 +1,19 @@
 """How to call Codex. A batch run talks to its app server; an older Codex runs `codex exec`.
 
-- The permission level is its sandbox: `read-only`, `edit` (it may write to the working directory), `full` (no
-  sandbox). With these it asks nobody, and a forbidden action fails. With `ask` it may write to the working
-  directory, but asks before each patch, and before each command that is not known to be harmless.
-- The request for a session carries a preset's texts: text to add goes in as developer instructions, text that
-  replaces the system prompt as base instructions. `codex exec` can only replace its base instructions, from a
-  file.
+- The permission level is Codex's sandbox: `read-only`, `edit` (Codex may write to the working directory) or
+  `full` (no sandbox). With these levels Codex asks nobody, and a forbidden action fails. With `ask`, Codex
+  may write to the working directory, but asks before each patch, and before each command that is not known
+  to be harmless.
+- The request for a session carries the texts of a preset. Text to add becomes developer instructions; text
+  that replaces the system prompt becomes base instructions. `codex exec` can only replace its base
+  instructions, by a file.
 - Codex takes no list of tools: the sandbox is the limit.
 - Codex chooses the id of a session, and continues a session from any folder.
 
 `codex exec --json` takes one prompt for one turn, and prints lines. Three signs do not mean failure: an exit
 code other than 0 after a finished turn; an `error` line, which Codex also prints when it only retries a
-request; an item of the type `error`, which is a warning. If the sandbox refuses a patch, no item appears.
-Only stderr reports it. Tokens come once, at the end, and count the whole session.
+request; an item of the type `error`, which is a warning. If the sandbox refuses a patch, only stderr reports
+it: no item appears. Tokens come once, at the end, and count the whole session.
 
 Touches: the texts of a preset in a run directory.
 """
@@ -61,7 +62,20 @@ class Codex(Agent):
         """Return the arguments: of the app server, or of one turn whose prompt comes on stdin."""
         if has_app_server(plan.agent_version):
             return ["app-server"]
-        return _of_exec(plan, run_dir)
+        level = plan.permission or EDIT
+        replaced, added = _prompts(plan)
+        if level == ASK or added:
+            what = "ask for permission" if level == ASK else "add to its system prompt"
+            message = f"Codex {plan.agent_version} cannot {what}."
+            raise BadRequest(message, kind="agent-too-old", hint="install a newer Codex")
+        flags = [_NO_SANDBOX] if level == FULL else ["-s", _SANDBOXES[level][0]]
+        if (model := _model(plan)) is not None:
+            flags += ["-m", model]
+        for path in replaced:
+            in_toml = inside(path, run_dir).replace("\\", "\\\\").replace('"', '\\"')
+            flags += ["-c", f'model_instructions_file="{in_toml}"']
+        resumed = ["resume", plan.child_session] if plan.child_session else []  # it refuses flags after these
+        return ["exec", "--json", "--skip-git-repo-check", *flags, *resumed, "-"]
 
     def talker(self, plan: Plan, run_dir: str) -> AppServer | None:
         """Return a talker to the app server; None if `codex exec` takes the prompt."""
@@ -69,9 +83,18 @@ class Codex(Agent):
             return None
         from tmuxagents.agents.codex.app_server import AppServer  # noqa: PLC0415  (one seat needs it)
 
-        return AppServer(
-            _settings(plan, run_dir), child_session=plan.child_session, asks_people=plan.permission == ASK
-        )
+        sandbox, approvals = _SANDBOXES[plan.permission or EDIT]
+        replaced, added = _prompts(plan)
+        named: Mapping[str, str | None] = {
+            "cwd": plan.cwd,
+            "sandbox": sandbox,
+            "approvalPolicy": approvals,
+            "model": _model(plan),
+            "baseInstructions": _text(replaced, run_dir),
+            "developerInstructions": _text(added, run_dir),
+        }
+        settings = {key: value for key, value in named.items() if value is not None}
+        return AppServer(settings, child_session=plan.child_session, asks_people=plan.permission == ASK)
 
     def reader(self, plan: Plan, _run_dir: str) -> Reader:
         """Return a reader of `codex exec`."""
@@ -125,23 +148,8 @@ def _model(plan: Plan) -> str | None:
     return None if plan.model_source == "agent" else plan.resolved_model
 
 
-def _settings(plan: Plan, run_dir: str) -> dict[str, str]:
-    """Return the parameters of the session."""
-    sandbox, approvals = _SANDBOXES[plan.permission or EDIT]
-    replaced, added = _prompts(plan)
-    named: Mapping[str, str | None] = {
-        "cwd": plan.cwd,
-        "sandbox": sandbox,
-        "approvalPolicy": approvals,
-        "model": _model(plan),
-        "baseInstructions": _text(replaced, run_dir),
-        "developerInstructions": _text(added, run_dir),
-    }
-    return {key: value for key, value in named.items() if value is not None}
-
-
 def _prompts(plan: Plan) -> tuple[list[str], list[str]]:
-    """Return the files of the system prompt that replaces Codex's own, and of those that are added to it."""
+    """Return the files that replace Codex's system prompt, and the files whose text is added to it."""
     own, added = (
         [path] if path else [] for path in (plan.system_prompt_path, plan.append_system_prompt_path)
     )
@@ -157,29 +165,6 @@ def _text(paths: Sequence[str], run_dir: str) -> str | None:
             raise Unusable(f"{path} of the run cannot be read.", kind="no-prompt")
         texts.append(said.decode("utf-8", "replace"))
     return "\n\n".join(texts) if texts else None
-
-
-def _of_exec(plan: Plan, run_dir: str) -> list[str]:
-    """Return the arguments of one turn. Flags come before `resume`: it refuses those that follow it."""
-    permission = plan.permission or EDIT
-    replaced, added = _prompts(plan)
-    if permission == ASK or added:
-        what = "ask for permission" if permission == ASK else "add to its system prompt"
-        raise BadRequest(
-            f"Codex {plan.agent_version} cannot {what}.", kind="agent-too-old", hint="install a newer Codex"
-        )
-    flags = [_NO_SANDBOX] if permission == FULL else ["-s", _SANDBOXES[permission][0]]
-    if (model := _model(plan)) is not None:
-        flags += ["-m", model]
-    for path in replaced:
-        flags += ["-c", f"model_instructions_file={_quoted(inside(path, run_dir))}"]
-    resumed = ["resume", plan.child_session] if plan.child_session else []
-    return ["exec", "--json", "--skip-git-repo-check", *flags, *resumed, "-"]
-
-
-def _quoted(path: str) -> str:
-    """Return a path as a string of TOML."""
-    return '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 # --- the output of `codex exec` ---
@@ -200,7 +185,7 @@ class ExecReader(ItemReader):
         self._is_open = False  # a turn has begun and not ended
         self._failure: str | None = None
 
-    def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:  # noqa: PLR0911  (a case for each kind)
+    def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:  # noqa: C901, PLR0911  (a case for each kind)
         """Read one line."""
         item = raw_json.table(raw.get("item"))
         match kind:
@@ -215,24 +200,22 @@ class ExecReader(ItemReader):
                 return ACTIVE
             case "item.completed":
                 return self.item_ended(item, now)
-            case "turn.completed" | "turn.failed":
+            case "turn.completed":
                 self._is_open = False
-                return Reading(self._turn_over(kind, raw))
+                told = figures(raw_json.table(raw.get("usage")), _KEYS, "session")
+                for key in ("input", "cacheRead", "cacheWrite", "output", "totalTokens", "reasoning"):
+                    told[key] = max(0, told[key] - raw_json.count(self._baseline.get(key)))
+                return Reading([events.usage(told), *self.finish("stop")])
+            case "turn.failed":
+                self._is_open = False
+                message = raw_json.sentence(raw_json.table(raw.get("error")).get("message"))
+                return Reading(self.failed(message or self._failure))
             case "error":
-                message = raw_json.sentence(raw.get("message")) or ""
-                if is_retry(message):
-                    return Reading([self.retry(message)])
-                self._failure = message or self._failure
+                said = raw_json.sentence(raw.get("message")) or ""
+                if is_retry(said):
+                    return Reading([self.retry(said)])
+                self._failure = said or self._failure
         return NOTHING
-
-    def _turn_over(self, kind: str, raw: dict[str, Any]) -> list[Event]:
-        if kind == "turn.failed":
-            message = raw_json.sentence(raw_json.table(raw.get("error")).get("message"))
-            return self.failed(message or self._failure)
-        told = figures(raw_json.table(raw.get("usage")), _KEYS, "session")
-        for key in ("input", "cacheRead", "cacheWrite", "output", "totalTokens", "reasoning"):
-            told[key] = max(0, told[key] - raw_json.count(self._baseline.get(key)))
-        return [events.usage(told), *self.finish("stop")]
 
     def left(self, exit_code: int | None) -> list[Event]:
         """Judge a child that left without ending its turn, or without beginning one."""

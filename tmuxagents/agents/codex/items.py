@@ -1,7 +1,7 @@
 """Read the items of Codex (messages, thoughts, tool calls) from `codex exec` and from the app server.
 
 `codex exec` writes `command_execution` and `aggregated_output`; the app server writes `commandExecution` and
-`aggregatedOutput`. Apart from that, an item is the same. A tool gets our name if we know such a tool.
+`aggregatedOutput`. Apart from that, their items are the same. A tool that we know gets our name.
 
 Pure.
 """
@@ -29,7 +29,7 @@ _CUT = "max_output_tokens"  # in the message of a turn whose answer was cut
 
 
 class ItemReader(LineReader):
-    """Reads items, and all else that both seats report in the same words."""
+    """Reads items, and the other lines that both seats report in the same words."""
 
     exit_counts = False  # the stream says how a turn ended; an exit code after that is noise
 
@@ -87,7 +87,7 @@ class ItemReader(LineReader):
         return events.denied(call_id, tool, f"denied by {by}" if by else "declined")
 
     def overheard(self, line: bytes) -> list[Event]:
-        """Report a call that the permission level refused. Without a question, no item reports it."""
+        """Report a call that the permission level refused: if no question was asked, no item reports it."""
         if _ROUTER not in line or b"ejected" not in line:
             return list(super().overheard(line))
         _, _, why = safe.line(line.decode("utf-8", "replace")).partition(_SAYS)
@@ -96,9 +96,9 @@ class ItemReader(LineReader):
         return [events.denied(None, "edit" if why.startswith("patch") else "bash", why)]
 
     def broken_off(self, now: float) -> list[Event]:
-        """Report the end of calls that an interrupt broke off: their items never end.
+        """Report the end of the calls that an interrupt broke off, whose items never end.
 
-        A call that an answer refused never ran.
+        A call that an answer refused never ran: it is reported as denied.
         """
         told: list[Event] = []
         for call_id, (tool, _) in list(self.calls.items()):

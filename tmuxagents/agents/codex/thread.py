@@ -1,11 +1,11 @@
 """Read what a Codex app server reports of one session, and its questions. Pure.
 
-An interrupted turn never ends its open calls. A continued session repeats the tokens of its last call, so we
-count figures only if the total differs. Sub-agents and side requests have sessions of their own. Their lines
-only show work, but we answer their questions.
+An interrupted turn never ends its open calls. A continued session repeats the tokens of its last call, so
+figures count only if the total differs. Sub-agents and side requests have sessions of their own: their lines
+only show work, but their questions are answered.
 
-For a permission, any answer outside the offered options is a refusal. We do not offer options that
-permanently change the user's own rules.
+For a permission, any answer outside the offered options is a refusal. Options that permanently change the
+user's own rules are not offered.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ ANSWER = "answer"  # the kind of a line that answers a request
 class ThreadReader(ItemReader):
     """Reads what an app server reports of one session.
 
-    Unless `asks_people` is set, each question of the child is refused at once. If we are not `alone`, another
-    client answers.
+    Without `asks_people`, each question of the child is refused at once. If we are not `alone`, another
+    client of the server answers.
     """
 
     # Snapshots of a streaming answer and of a command's output only show work.
@@ -69,7 +69,7 @@ class ThreadReader(ItemReader):
         return self.turn_over({"status": raw_json.word_after(line.tail, "status", last=True)}, now)
 
     def kind(self, raw: Mapping[str, Any]) -> str:
-        """Return the method of a line, or another word for its kind."""
+        """Return the method of a line, or our own word for another kind of line."""
         method = raw_json.word(raw.get("method"))
         if method is None:
             return ANSWER
@@ -101,7 +101,11 @@ class ThreadReader(ItemReader):
             case "item/completed":
                 return self.item_ended(item, now)
             case "thread/tokenUsage/updated":
-                return self._tokens(about)
+                usage = raw_json.table(about.get("tokenUsage"))
+                is_known, self._total = usage.get("total") == self._total, usage.get("total")
+                if not is_known and about.get("turnId") == self.turn:
+                    last = figures(raw_json.table(usage.get("last")), _KEYS, "call")
+                    return Reading([events.usage(last)])
             case "error":
                 error = raw_json.table(about.get("error"))
                 message = raw_json.sentence(error.get("message")) or ""
@@ -134,15 +138,8 @@ class ThreadReader(ItemReader):
             told = self.finish(None)
         return Reading(told, reply=self.unsaid())
 
-    def _tokens(self, about: dict[str, Any]) -> Reading:
-        usage = raw_json.table(about.get("tokenUsage"))
-        is_known, self._total = usage.get("total") == self._total, usage.get("total")
-        if is_known or about.get("turnId") != self.turn:
-            return NOTHING
-        return Reading([events.usage(figures(raw_json.table(usage.get("last")), _KEYS, "call"))])
-
     def _question(self, raw: dict[str, Any]) -> Reading:
-        """Take a question of the child. Refuse it if it has no answer here, so that the child works on."""
+        """Take a question. Refuse one that cannot be answered here, so that the child works on."""
         asked = asked_by(raw, self.subjects)
         if asked is None:
             return Reading(reply=refusal(raw), active=True) if self.alone else ACTIVE
@@ -203,7 +200,7 @@ class Asked:
 
 
 def asked_by(raw: Mapping[str, Any], subjects: Mapping[str, str]) -> Asked | None:
-    """Return the question in a request of the child; None if nobody here can answer it.
+    """Return the question in a request of the child; None if it cannot be answered here.
 
     `subjects`: the files of each open call.
     """

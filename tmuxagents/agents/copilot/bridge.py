@@ -1,13 +1,14 @@
 """The process in the window of a live Copilot CLI: `python -I -S bridge.py PROGRAM...`.
 
-It gives Copilot CLI a plugin of hooks, and the task in the answer to one of them. It passes on the lines that
-Copilot CLI adds to the log of its session.
+The bridge gives Copilot CLI a plugin of hooks, and the task in the answer to one of these hooks. It passes on
+the lines that Copilot CLI adds to the log of its session.
 
 Joins.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 
@@ -57,7 +58,8 @@ class CopilotBridge(HookBridge):
             with open(f"{self.folder}/{name}", "wb") as file:
                 file.write(jsonline.encode(told))
         home = os.environ.get("COPILOT_HOME") or os.path.expanduser("~/.copilot")
-        session = _session(program)
+        words = [part for word in program for part in word.split("=", 1)]
+        session = next((value for name, value in itertools.pairwise(words) if name in _SESSIONS), "")
         self.tell("bridge_session", session=session)
         self._log = GrowingFile(f"{home}/session-state/{session}/events.jsonl")
         return [*program, f"--plugin-dir={self.folder}"]
@@ -71,7 +73,7 @@ class CopilotBridge(HookBridge):
                 self.write(line + b"\n")
 
     def pass_on(self, _name: str, _said: bytes) -> None:
-        """Pass on nothing: the log has the hooks, too."""
+        """Pass on nothing: the log has the input of the hooks, too."""
 
     def heard(self, name: str, raw: dict[str, Any]) -> Mapping[str, Any] | None:
         """Replace the sentence on the command line by the task. From now on there is something to resume.
@@ -88,16 +90,6 @@ class CopilotBridge(HookBridge):
     def answer(self, name: str, text: str) -> Mapping[str, Any]:
         """Return the answer to a hook that takes a message."""
         return {"decision": "block", "reason": text} if name == self.stop else {"additionalContext": text}
-
-
-def _session(program: Sequence[str]) -> str:
-    """Return the session in a command line."""
-    words = list(program)
-    for at, word in enumerate(words):
-        name, _, value = word.partition("=")
-        if name in _SESSIONS:
-            return value or words[at + 1]
-    return ""
 
 
 if __name__ == "__main__":

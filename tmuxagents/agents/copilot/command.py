@@ -1,15 +1,15 @@
 """How to call GitHub Copilot CLI (`--output-format json`), and how to read a live one. Pure.
 
-What a user must know. `edit` lets it change files below its folder and run commands that only read.
-`read-only` denies all commands and changes. `full` allows everything, also outside of its folder. A batch run
-reports its usage at its exit, and only in tokens, not in money. The text of a preset becomes custom
+What a user must know. With `edit`, a child may change files below its folder and run commands that only
+read. `read-only` denies all commands and changes. `full` allows everything, also outside the folder. A batch
+run reports its usage at its exit, and only in tokens, not in money. The text of a preset becomes custom
 instructions, beside the user's own.
 
-A live one has its own screen in the window. The bridge passes on the log of its session, which has every line
-of a batch run, and the hooks besides; `agentStop` ends a turn. The hooks are a plugin in the folder of the
-bridge. The command line names that plugin, so no file of the user's changes. Only the command line can hold a
-first prompt, so it holds a sentence that a hook replaces by the task. Messages go in by hooks, too: in the
-answer to the hook after a tool, or to the hook before it stops.
+A live child has its own screen in the window. The bridge passes on the log of its session. The log has every
+line of a batch run, and the hooks besides; `agentStop` ends a turn. The hooks are a plugin in the folder of
+the bridge. The command line names that plugin, so no file of the user's changes. Only the command line can
+hold a first prompt, so it holds a sentence that a hook replaces by the task. Messages go in by hooks, too: in
+the answer to the hook after a tool, or to the hook before Copilot CLI stops.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Copilot(Agent):
         return [*line, "--session-id", session_uuid(plan)]
 
     def environment(self, _agent_dir: str, _plan: Plan | None) -> dict[str, str]:
-        """Return the variables that keep the user's own from changing the permission level."""
+        """Return the variables that override the user's: theirs could change the permission level."""
         return {"COPILOT_ALLOW_ALL": "false", "COPILOT_AUTO_UPDATE": "false"}
 
     def prompted(self, path: str, environment: Mapping[str, str]) -> Mapping[str, str]:
@@ -172,7 +172,7 @@ class CopilotLiveReader(HookedReader, CopilotReader):
             case "hook.end":
                 return self.settle([], "length" if self.is_cut else "stop") if settles(raw) else ACTIVE
             case "abort":
-                self.typed = True  # only a person's key does that
+                self.typed = True  # only a person's key aborts a turn
                 self.error_message = None
                 return self.settle([], "aborted")
             case "session.error":

@@ -28,7 +28,7 @@ _REFUSALS = range(1, 128)  # exit codes; higher ones mean a signal
 
 
 class CopilotReader(LineReader):
-    """Reads one Copilot CLI. `session`: its id, which only its last line gives; `baseline`: earlier usage."""
+    """Reads one Copilot CLI. `session`: the id, as only the last line has it; `baseline`: earlier usage."""
 
     tells_cuts = False  # an answer that a filter cut ends like a whole one
     file: str | None = USAGE
@@ -133,14 +133,14 @@ class CopilotReader(LineReader):
         return [*told, *self.finish(reason if self._idle else None)]
 
     def used(self, text: bytes) -> list[Event]:
-        """Return the run's usage, from the file that Copilot writes at its exit; that counts the session."""
+        """Return the run's usage. The file that Copilot writes at its exit counts the whole session."""
         models = raw_json.table((raw_json.parse(text) or {}).get("modelMetrics")).values()
         whole = figures_of([raw_json.table(raw_json.table(model).get("usage")) for model in models])
         own = {key: max(0, whole[key] - raw_json.count(self._baseline.get(key))) for key in _FIGURES}
         return usage_of(own, "session")
 
     def left(self, exit_code: int | None) -> list[Event]:
-        """Return that Copilot refused its command line, if it ended without a line."""
+        """Report that Copilot refused its command line, if it exited without a line."""
         begun = self.settled or self.model is not None
         return [] if begun or exit_code not in _REFUSALS else self.finish("config")
 
@@ -153,7 +153,7 @@ def figures_of(models: list[dict[str, Any]]) -> dict[str, int]:
 
     read, written = told("cacheReadTokens"), told("cacheWriteTokens")
     return {
-        "input": told("inputTokens") - read - written,
+        "input": max(0, told("inputTokens") - read - written),
         "output": told("outputTokens"),
         "cacheRead": read,
         "cacheWrite": written,

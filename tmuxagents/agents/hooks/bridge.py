@@ -1,8 +1,8 @@
 """The process in the window of a live agent that has hooks: `python -I -S BRAND/bridge.py PROGRAM...`.
 
-It starts the agent on its own terminal and receives its hooks. It passes their input on to the wrapper.
-Messages from the wrapper go in with the answer to a hook. The bridge ends with the agent. A brand defines how
-its agent finds the hooks, and what else the bridge passes on.
+The bridge starts the agent on its own terminal. It receives the agent's hooks, and passes their input on to
+the wrapper. Messages from the wrapper go in with the answer to a hook. The bridge ends with the agent. A
+brand defines how its agent finds the hooks, and what else the bridge passes on.
 
 Joins.
 """
@@ -36,7 +36,32 @@ _HOOK_S = 5.0  # for one hook to send its input
 _TERM_S = 1.5
 
 
-class HookBridge:
+class WrapperPipes:
+    """The bridge's ends of the two FIFOs between it and the wrapper."""
+
+    def __init__(self, run_dir: str) -> None:
+        self.run_dir = run_dir
+        self._told = os.open(f"{run_dir}/{directory.LIVE_EVENTS}", os.O_WRONLY | os.O_CLOEXEC)
+        orders = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+        self.ordered = os.open(f"{run_dir}/{directory.LIVE_ORDERS}", orders)  # readable when orders have come
+        self._rest = b""
+
+    def tell(self, kind: str, **fields: Any) -> None:
+        """Send the wrapper a line of our own."""
+        self.write(jsonline.encode({"type": kind, **fields}))
+
+    def write(self, text: bytes) -> None:
+        """Pass a line on to the wrapper."""
+        while text:
+            text = text[os.write(self._told, text) :]
+
+    def orders(self) -> list[dict[str, Any]]:
+        """Read the orders that have come."""
+        *lines, self._rest = (self._rest + os.read(self.ordered, PIECE)).split(b"\n")
+        return [jsonline.decode(line) for line in lines if line]
+
+
+class HookBridge(WrapperPipes):
     """One agent, its hooks, and the wrapper."""
 
     stop, after_tool = "Stop", "PostToolUse"  # the hooks that take messages
@@ -45,11 +70,7 @@ class HookBridge:
     patience_ms: int | None = None  # the longest time between two calls of `news`
 
     def __init__(self, run_dir: str) -> None:
-        self.run_dir = run_dir
-        self._told = os.open(f"{run_dir}/{directory.LIVE_EVENTS}", os.O_WRONLY | os.O_CLOEXEC)
-        orders = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
-        self._orders = os.open(f"{run_dir}/{directory.LIVE_ORDERS}", orders)
-        self._ordered = b""
+        super().__init__(run_dir)
         self.queue: list[dict[str, Any]] = []  # messages that no hook has taken
         self.works = True
         self.settlings = 0
@@ -111,7 +132,7 @@ class HookBridge:
 
     def _serve(self, child: subprocess.Popen[bytes]) -> int:
         ended = os.pidfd_open(child.pid)
-        for handle in (ended, self._orders, self._hooks.fileno()):
+        for handle in (ended, self.ordered, self._hooks.fileno()):
             self.poll.register(handle, select.POLLIN)
         while True:
             ready = {handle for handle, _ in self.poll.poll(self.patience_ms)}
@@ -123,7 +144,7 @@ class HookBridge:
                 code = child.wait()
                 self.news()
                 return code if code >= 0 else _SIGNALLED - code
-            if self._orders in ready and self._obey():
+            if self.ordered in ready and self._obey():
                 return 0
 
     def _hear(self) -> None:
@@ -140,7 +161,14 @@ class HookBridge:
             raw = jsonline.decode(said.decode("utf-8", "replace"))
             name = named.decode() or str(raw.get("hook_event_name") if isinstance(raw, dict) else "")
             self.news()  # earlier lines come first
-            taken = self._taken_at(name)
+            taken = []  # the messages that go in with the answer to this hook
+            if name in (self.stop, self.after_tool):
+                taken = [one for one in self.queue if name == self.stop or one["kind"] != FOLLOW_UP]
+                self.queue = [one for one in self.queue if one not in taken]
+            if name in self.begins:
+                self.works = True
+            elif name in self.ends and not taken:
+                self.rest()
             self.pass_on(name, said)
             for one in taken:
                 self.tell("bridge_taken", inboxId=one["inboxId"], text=one["text"])
@@ -154,39 +182,16 @@ class HookBridge:
         """Return the answer to a hook that takes no message."""
         return None
 
-    def _taken_at(self, name: str) -> list[dict[str, Any]]:
-        """Return the messages that go in with the answer to this hook."""
-        taken = []
-        if name in (self.stop, self.after_tool):
-            taken = [one for one in self.queue if name == self.stop or one["kind"] != FOLLOW_UP]
-            self.queue = [one for one in self.queue if one not in taken]
-        if name in self.begins:
-            self.works = True
-        elif name in self.ends and not taken:
-            self.rest()
-        return taken
-
     def rest(self) -> None:
         """Note that the agent has settled: no hook will take a message until it works again."""
         self.works = False
         self.settlings += 1
         self.queue.clear()
 
-    def tell(self, kind: str, **fields: Any) -> None:
-        """Send the wrapper a line of our own."""
-        self.write(jsonline.encode({"type": kind, **fields}))
-
-    def write(self, text: bytes) -> None:
-        """Pass a line on to the wrapper."""
-        while text:
-            text = text[os.write(self._told, text) :]
-
     def _obey(self) -> bool:
         """Carry out the orders; say whether it is time to leave."""
-        self._ordered += os.read(self._orders, PIECE)
-        *lines, self._ordered = self._ordered.split(b"\n")
         leaves = False
-        for order in (jsonline.decode(line) for line in lines if line):
+        for order in self.orders():
             if order.get("order") == "say" and self.works:
                 self.queue.append(order)
             else:

@@ -1,9 +1,9 @@
-"""The bridge of a live opencode, as a program between the wrapper and opencode's own screen.
+"""The process in the window of a live opencode, between the wrapper and opencode's own screen.
 
-It starts opencode's server, which only the bridge and the screen can use. It sends the session its prompts
-there, and passes the server's reports on to the wrapper. The screen (`opencode attach`) has the terminal. The
-bridge types no keys. It is started as `python bridge.py PROGRAM... -- SESSION MODEL TITLE`; each of the last
-three words may be empty.
+The bridge starts opencode's server, which only the bridge and the screen can use. It sends the prompts to the
+server, and passes the server's reports on to the wrapper. The screen (`opencode attach`) has the terminal.
+The bridge types no keys. It is started as `python bridge.py PROGRAM... -- SESSION MODEL TITLE`; each of the
+last three words may be empty.
 
 Touches: opencode's server and screen, and the two FIFOs of the wrapper.
 """
@@ -47,15 +47,12 @@ class OpencodeServer:
         self._process = subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=self.environment
         )
-        self.address = self._listens()
-        threading.Thread(target=self._drain, daemon=True).start()
-
-    def _listens(self) -> str:
         assert self._process.stdout is not None
-        for line in self._process.stdout:
-            if _LISTENS in line:
-                return line.split(_LISTENS, 1)[1].decode().strip().rstrip("/")
-        raise OSError("opencode's server did not start")
+        line = next((line for line in self._process.stdout if _LISTENS in line), None)
+        if line is None:
+            raise OSError("opencode's server did not start")
+        self.address = line.split(_LISTENS, 1)[1].decode().strip().rstrip("/")
+        threading.Thread(target=self._drain, daemon=True).start()
 
     def _drain(self) -> None:
         assert self._process.stdout is not None

@@ -1,23 +1,23 @@
 """How to call opencode (`opencode run --format json`), and how to read it. Pure.
 
-What a user must know: the permission levels are rules of opencode's own. Even where its tools are allowed,
-opencode asks at some points (a path outside of the folder, a `.env` file). In a batch run there is no answer,
-so the run would end there, or hang if a sub-agent asks. The levels `read-only` and `edit` therefore deny what
-opencode itself would ask about, and the child continues without it. Apart from that, `edit` is opencode's
-default, so it may run shell commands. Rules of the user's configuration that ask stay. If such a rule stops a
-call, the run ends (failed, unfinished, 1 denied).
+What a user must know. The permission levels are rules of opencode's own. Even if a tool is allowed, opencode
+asks about some uses of it (a path outside the folder, a `.env` file). In a batch run there is no answer, so
+the run would end there, or hang if a sub-agent asks. The levels `read-only` and `edit` therefore deny these
+uses, and the child continues without them. Apart from that, `edit` is opencode's default, so a child may run
+shell commands. Rules of the user's configuration that ask stay. If such a rule stops a call, the run ends
+(failed, unfinished, 1 denied).
 
 An answer is finished only if the last `step_finish` says `stop`. The exit code proves nothing. It is 0 after
-a permission that was refused because there was no person to ask (the last step then says `tool-calls`). It is
-1 after a whole answer if anything failed on the way. More work may follow an `error` line; the line is the
-end only if the child then exits. opencode reports a tool call only when the call has ended.
+a permission was refused because there was no person to ask (the last step then says `tool-calls`). It is 1
+after a whole answer if anything failed on the way. More work may follow an `error` line; the line is the end
+only if the child then exits. opencode reports a tool call only when the call has ended.
 """
 
 from __future__ import annotations
 
 from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.base import NOTHING, Agent, Reading
-from tmuxagents.agents.brand import LineReader
+from tmuxagents.agents.brand import LineReader, usage_of
 from tmuxagents.errors import Unusable
 from tmuxagents.records import LIVE
 from tmuxagents.runs import events
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from tmuxagents.runs.events import Event
 
 TOOLS = ("read", "bash", "edit", "write", "grep", "glob", "webfetch", "task", "todowrite", "skill")
-# Our rules are merged into the user's: keys that the user has too keep their place, new keys come last, and
-# the last rule that matches decides. So these keys are patterns that no user writes.
+# opencode merges our rules into the user's. A key that the user has keeps its place, and a new key comes
+# last. The last rule that matches decides. So our keys are patterns that no user writes.
 _ALL = "**"
 _READ, _OUTSIDE = "rea?", "external_director?"
 _SAFE = {"*.env": "deny", "*.env.*": "deny", "*.env.example": "allow"}
@@ -212,7 +212,16 @@ class OpencodeReader(LineReader):
                 told = self._step_over(part)
                 is_active = not self._broken  # else endless retries would count as work
             case "error":
-                self._fail(raw_json.table(raw.get("error")))
+                error = raw_json.table(raw.get("error"))
+                name, data = raw_json.word(error.get("name")) or "", raw_json.table(error.get("data"))
+                said = (
+                    raw_json.sentence(data.get("message")) or raw_json.sentence(error.get("message")) or name
+                )
+                self.failure = _FAILURES.get(name, "error")
+                if not self._stepped and name == "UnknownError":  # its server refused the request itself
+                    self.failure = "config"
+                    said += " (opencode says so of a model that it does not know.)"
+                self.error_message = said or None
                 told = self.works_again()
             case _:
                 return NOTHING
@@ -220,8 +229,17 @@ class OpencodeReader(LineReader):
 
     def _step_over(self, part: dict[str, Any]) -> list[Event]:
         reason = raw_json.word(part.get("reason")) or ""
-        figures = _usage(raw_json.table(part.get("tokens")), part.get("cost"))
-        told = [events.usage(figures)] if figures["totalTokens"] else []
+        tokens = raw_json.table(part.get("tokens"))
+        names = ("input", "output", "reasoning")
+        new, output, reasoning = (raw_json.count(tokens.get(name)) for name in names)
+        cache = raw_json.table(tokens.get("cache"))
+        read, written = raw_json.count(cache.get("read")), raw_json.count(cache.get("write"))
+        # opencode's `output` excludes reasoning; ours includes it.
+        figures = {"input": new, "output": output + reasoning, "cacheRead": read, "cacheWrite": written}
+        told: list[Event] = []
+        if any(figures.values()):
+            figures["reasoning"], cost = reasoning, raw_json.amount(part.get("cost"))
+            told = usage_of(figures, "call", cost=cost, cost_kind="estimated")
         if reason == "unknown":
             self._broken += 1
             message = "The answer of the model broke off."
@@ -236,15 +254,6 @@ class OpencodeReader(LineReader):
     def over(self, reason: str) -> list[Event]:
         """Return the end of an answer, which is also the end of the turn."""
         return self.finish(reason)
-
-    def _fail(self, error: dict[str, Any]) -> None:
-        name, data = raw_json.word(error.get("name")) or "", raw_json.table(error.get("data"))
-        said = raw_json.sentence(data.get("message")) or raw_json.sentence(error.get("message")) or name
-        self.failure = _FAILURES.get(name, "error")
-        if not self._stepped and name == "UnknownError":  # its server refused the request itself
-            self.failure = "config"
-            said += " (opencode says so of a model that it does not know.)"
-        self.error_message = said or None
 
     def left(self, exit_code: int | None) -> list[Event]:
         """Return the end that an error meant. Without any line, opencode has refused its command line."""
@@ -274,13 +283,3 @@ def _tool_events(part: dict[str, Any]) -> list[Event]:
     start, end = raw_json.whole(time.get("start")), raw_json.whole(time.get("end"))
     lasted = None if start is None or end is None else max(0, end - start)
     return [told, events.tool_result(call, tool, is_error=failed, text=said, duration_ms=lasted)]
-
-
-def _usage(tokens: dict[str, Any], cost: Any) -> dict[str, Any]:
-    """Return the figures of one call. opencode's `output` excludes reasoning; ours includes it."""
-    cache = raw_json.table(tokens.get("cache"))
-    told = (tokens.get("input"), tokens.get("output"), tokens.get("reasoning"), cache.get("read"))
-    new, output, reasoning, read, written = (raw_json.count(figure) for figure in (*told, cache.get("write")))
-    figures = {"input": new, "output": output + reasoning, "cacheRead": read, "cacheWrite": written}
-    own = {"cost": raw_json.amount(cost), "reasoning": reasoning}
-    return {**figures, "totalTokens": sum(figures.values()), **own, "costKind": "estimated", "basis": "call"}

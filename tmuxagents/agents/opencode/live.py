@@ -1,8 +1,7 @@
 """A live opencode: its own screen in the window, and the reports of its server, through a bridge. Pure.
 
 The parts of its messages are those of a batch run. The child has settled when its session is idle. opencode
-reports no keys. So the run is attended from a person's first prompt, or from the answer that a person broke
-off.
+reports no keys. So a run becomes attended when a person sends a first prompt, or breaks off an answer.
 """
 
 from __future__ import annotations
@@ -112,30 +111,26 @@ class OpencodeLiveReader(LiveReader, OpencodeReader):
         kind, known = raw_json.word(part.get("type")) or "", raw_json.key(part.get("id")) or ""
         if known in self._told or not _is_whole(kind, part):
             state = raw_json.table(part.get("state"))
-            if kind != "tool" or state.get("status") != "running" or self.settled:
-                return ACTIVE
-            call = self.call(part.get("callID"), part.get("tool"), state.get("input"), now)
-            return Reading(call, active=True)
+            runs = kind == "tool" and state.get("status") == "running" and not self.settled
+            called = self.call(part.get("callID"), part.get("tool"), state.get("input"), now) if runs else []
+            return Reading(called, active=True)
         raw_json.remember(self._told, known, None)
-        if raw_json.key(part.get("messageID")) in self._prompts:
+        if raw_json.key(part.get("messageID")) in self._prompts:  # a prompt: from `send`, or a person's
             text = raw_json.text(part.get("text")) if kind == "text" else None
-            return ACTIVE if text is None else self._prompted(text)
+            if text is None:
+                return ACTIVE
+            ours = next((one for one in self._said if one[1] == text), None)
+            if ours is not None:
+                self._said.remove(ours)
+                return Reading([*self.works_again(), *self.taken({"inboxId": ours[0]})], active=True)
+            self.typed, self.settled = True, False
+            return Reading([events.human_input(text)], active=True)
         if kind not in _SAID or self.settled:  # a late report on a turn that is over
             return ACTIVE
         reading = super().take(_SAID[kind], {"sessionID": self.session, "part": part}, now)
         if self.calls.pop(raw_json.key(part.get("callID")) or "", None) is not None:
             reading.events = [event for event in reading.events if event.type != "tool_call"]
         return reading
-
-    def _prompted(self, text: str) -> Reading:
-        """Read a prompt: a message from `send`, or a person's."""
-        for at, (number, said) in enumerate(self._said):
-            if said == text:
-                del self._said[at]
-                return Reading([*self.works_again(), *self.taken({"inboxId": number})], active=True)
-        self.typed = True
-        self.settled = False
-        return Reading([events.human_input(text)], active=True)
 
     def _status(self, status: dict[str, Any]) -> Reading:
         kind = status.get("type")

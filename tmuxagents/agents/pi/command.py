@@ -1,6 +1,7 @@
 """How to call pi: its command line, its environment, and the fields of a preset as its flags. Pure.
 
-Every wrapper imports this module, so it is light. presets/ has already decided which keys a project may set.
+Every wrapper imports this module, so it is light. It takes every field of a preset: presets/ has already
+dropped those that a project may not set.
 """
 
 from __future__ import annotations
@@ -42,7 +43,15 @@ class Pi(Agent):
             line.append("--no-approve")  # to use a project's profile is not to trust the project
         if _is_marked(plan):
             line += ["-e", CHILD_EXTENSION]
-        return [*line, *arguments(_fields(plan, run_dir))]
+        # The rest of the flags: the profile's fields, the model, the tools, and files in place of texts.
+        own = plan.model_source == "agent"  # pi chooses: a named model would change how much it thinks
+        fields = {**(plan.profile or {}), "model": None if own else plan.resolved_model}
+        if plan.tools:  # none named: no restriction, unless the profile has an empty list
+            fields["tools"] = plan.tools
+        replaces = "systemPrompt" if plan.preset_kind == "profile" else "appendSystemPrompt"
+        files = ((replaces, plan.system_prompt_path), ("appendSystemPrompt", plan.append_system_prompt_path))
+        fields |= {key: inside(path, run_dir) for key, path in files if path}
+        return [*line, *arguments(fields)]
 
     def environment(self, agent_dir: str, plan: Plan | None) -> dict[str, str]:
         """Return pi's own variables, for a run or without one."""
@@ -92,22 +101,6 @@ def _is_marked(plan: Plan) -> bool:
     return plan.initiator == "agent" and (plan.resolved_model or "").startswith(_COPILOT)
 
 
-def _fields(plan: Plan, run_dir: str) -> dict[str, Any]:
-    """Return the fields for the rest of the command line, with file paths in place of texts."""
-    own = plan.model_source == "agent"  # pi chooses the model: a named one would change how much pi thinks
-    fields = {**(plan.profile or {}), "model": None if own else plan.resolved_model}
-    if plan.tools:  # none named: no restriction, unless the profile has an empty list
-        fields["tools"] = plan.tools
-    replaces = "systemPrompt" if plan.preset_kind == "profile" else "appendSystemPrompt"
-    for key, path in (
-        (replaces, plan.system_prompt_path),
-        ("appendSystemPrompt", plan.append_system_prompt_path),
-    ):
-        if path:
-            fields[key] = inside(path, run_dir)
-    return fields
-
-
 KIND = "bad-profile"
 _TEXTS = (
     ("provider", "--provider"),
@@ -146,11 +139,16 @@ def arguments(
         flags += ["--tools", ",".join(fields["tools"])]
     flags += [flag for key, flag in _SWITCHES if fields.get(key)]
     flags += [word for path in fields.get("extensions") or () for word in ("--extension", path)]
-    flags += [word for path in _skills(fields, cwd, agent_dir) for word in ("--skill", path)]
+    folders = [folder for folder in (cwd, agent_dir) if folder]
+    for path in filter(None, fields.get("suggestedSkills") or ()):
+        if folders and not any(_is_below(path, folder) for folder in folders):
+            message = f"Refusing skill path outside allowed directories: {path}"
+            raise BadRequest(message, kind=KIND, field="suggestedSkills")
+        flags += ["--skill", path]
     for argument in fields.get("extraArgs") or ():
-        message = refused_argument(argument, fields)
-        if message:
-            raise BadRequest(message, kind=KIND, field="extraArgs")
+        refusal = refused_argument(argument, fields)
+        if refusal:
+            raise BadRequest(refusal, kind=KIND, field="extraArgs")
         flags.append(argument)
     return flags
 
@@ -230,16 +228,6 @@ def refused_argument(argument: str, fields: Mapping[str, Any]) -> str | None:
 
 def _who(name: str | None) -> str:
     return f'Profile "{name}"' if name else "Profile"
-
-
-def _skills(fields: Mapping[str, Any], cwd: str | None, agent_dir: str | None) -> list[str]:
-    paths = [path for path in fields.get("suggestedSkills") or () if path]
-    allowed = [folder for folder in (cwd, agent_dir) if folder]
-    for path in paths if allowed else ():
-        if not any(_is_below(path, folder) for folder in allowed):
-            message = f"Refusing skill path outside allowed directories: {path}"
-            raise BadRequest(message, kind=KIND, field="suggestedSkills")
-    return paths
 
 
 def _is_below(path: str, folder: str) -> bool:

@@ -4,8 +4,7 @@ pi counts as settled only if it settled before it began to exit, because after T
 out. The bridge reports a person's input and a message from `send` by different lines.
 
 In a session file, pi skips what it cannot read. If the predecessor of an entry is missing, pi silently
-forgets everything before that entry. So this module checks that a file is complete before a child continues
-it.
+forgets everything before that entry. So a session file is checked for gaps before a child continues it.
 """
 
 from __future__ import annotations
@@ -69,12 +68,13 @@ class PiLiveReader(LiveReader, PiReader):
             case "bridge_person":
                 self.typed |= raw.get("typed") is True
                 self.has_left |= raw.get("typed") is False
-            case (
-                "bridge_taken"
-            ):  # in order: a whole turn can be read at once, and its message must come first
+            case "bridge_taken":
                 return Reading(self.taken(raw))
             case "bridge_asks":  # the bridge, too, can answer a question with an id
-                self._ask(raw)
+                known, of = raw_json.key(raw.get("ask")) or "", raw_json.word(raw.get("kind")) or "question"
+                words = [(one, one) for one in map(raw_json.word, raw_json.listed(raw.get("options"))) if one]
+                text, options = raw_json.sentence(raw.get("title")), _CHOICES.get(of, words)
+                self.asks.ask(Ask(known, of, text, options))
             case "bridge_answered":
                 self.asks.open.clear()  # it reports one question at a time
             case "bridge_answer":
@@ -82,11 +82,6 @@ class PiLiveReader(LiveReader, PiReader):
             case "bridge_shutdown":
                 self.gone = raw.get("reason") == "quit"
         return super().take(kind, raw, now)
-
-    def _ask(self, raw: dict[str, Any]) -> None:
-        known, kind = raw_json.key(raw.get("ask")) or "", raw_json.word(raw.get("kind")) or "question"
-        options = [(one, one) for one in map(raw_json.word, raw_json.listed(raw.get("options"))) if one]
-        self.asks.ask(Ask(known, kind, raw_json.sentence(raw.get("title")), _CHOICES.get(kind, options)))
 
     def settle(self, raw: dict[str, Any]) -> Reading:
         """Report that pi has settled."""

@@ -1,6 +1,6 @@
 """Read the JSON mode of the pi coding agent as normalised events. Pure.
 
-pi's exit status proves no success (it is 0 after a refused key, a cut answer, a missing task). The verdict
+pi's exit status proves no success: it is 0 after a refused key, a cut answer or a missing task. The verdict
 rests on `agent_settled` and the stop reason of the last answer. `message_update` and `tool_execution_update`
 are most of the volume and carry no event. Their first bytes identify them, so they are not parsed. Tool calls
 without an id are matched by name and order, so that each is reported once.
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.base import ACTIVE, END_KEPT, NOTHING, Oversized, Reader, Reading, sum_of
-from tmuxagents.agents.pi import long_lines
 from tmuxagents.runs import events
 from tmuxagents.text import figures
 
@@ -46,7 +45,7 @@ class PiReader(Reader):
         self._answered: dict[str, None] = {}  # callIds with a reported result, oldest first
         self._nameless = Nameless()
 
-    def feed(self, line: bytes, now: float) -> Reading:
+    def feed(self, line: bytes, now: float) -> Reading:  # noqa: PLR0911  (a case for each form of a line)
         """Read one line. A line that is not JSON is plain text; JSON of unknown kind is ignored."""
         if line.startswith(SNAPSHOTS):
             return _snapshot(line)
@@ -56,8 +55,12 @@ class PiReader(Reader):
             raw = raw_json.parse_cheap(line)
         except RecursionError:
             return self.feed_oversized(_by_its_ends(line), now)
-        if raw is None:
-            return self._plain(line, now)
+        if raw is None:  # it may be text without a newline, followed by an event
+            at = line.find(b'{"type":"')
+            if at < 1 or raw_json.parse(line[at:]) is None:
+                return NOTHING if raw_json.is_value(line) else Reading(plain=line.decode("utf-8", "replace"))
+            told = self.feed(line[at:], now)
+            return Reading(told.events, active=told.active, plain=line[:at].decode("utf-8", "replace"))
         kind = raw.get("type")
         if kind in _WRITTEN_DOWN and raw_json.is_wide(line):
             return self.feed_oversized(_by_its_ends(line), now)
@@ -67,26 +70,17 @@ class PiReader(Reader):
         """Note that lines read at this time may have been printed a moment before."""
         self._late_at = now
 
-    def _plain(self, line: bytes, now: float) -> Reading:
-        """Read a line that is not JSON; it may be text without a newline, followed by an event."""
-        at = line.find(b'{"type":"')
-        raw = raw_json.parse(line[at:]) if at > 0 else None
-        if raw is None:
-            return NOTHING if raw_json.is_value(line) else Reading(plain=line.decode("utf-8", "replace"))
-        told = self.feed(line[at:], now)
-        return Reading(told.events, active=told.active, plain=line[:at].decode("utf-8", "replace"))
-
     def feed_oversized(self, line: Oversized, now: float) -> Reading:
         """Read the two ends of a line: enough for the verdict, not for its whole text."""
         if line.head.startswith(SNAPSHOTS):
             return _snapshot(line.head)
         kind = raw_json.word_after(line.head, "type")
-        raw = long_lines.short(kind, line)
+        raw = short(kind, line)
         if kind is None or raw is None:
             return NOTHING
         if kind == "tool_execution_end":  # the summary of a long listing is its size
             listed = raw["toolName"] in figures.LISTING_TOOLS
-            return self._tool_ended(raw, now, summary=long_lines.size_of(line) if listed else None)
+            return self._tool_ended(raw, now, summary=f"({line.size} bytes)" if listed else None)
         self.left_out |= kind == "message_end"
         return self.take(kind, raw, now)
 
@@ -106,7 +100,13 @@ class PiReader(Reader):
                 return self._turn_end(raw, now)
             case "auto_retry_start":
                 self.settled = False
-                return Reading([_retry(raw)])
+                told = events.retry(
+                    attempt=raw_json.whole(raw.get("attempt")) or None,  # pi counts from 1
+                    most=raw_json.whole(raw.get("maxAttempts")) or None,
+                    delay_ms=raw_json.whole(raw.get("delayMs")),
+                    message=raw_json.sentence(raw.get("errorMessage")),
+                )
+                return Reading([told])
             case "agent_settled":
                 return self.settle(raw)
             # An old pi without `willRetry` has no agent_settled either: this line is its last, unless a retry
@@ -121,7 +121,10 @@ class PiReader(Reader):
         if message.get("role") != "assistant":
             return NOTHING
         told = [*self._close_turn(), *self._contents(message.get("content"))]
-        told.append(events.usage(_usage(message.get("usage"))))
+        usage = raw_json.table(message.get("usage"))
+        cost = raw_json.table(usage.get("cost")).get("total", usage.get("cost"))
+        counts = {key: raw_json.count(usage.get(key)) for key in events.USAGE_KEYS}
+        told.append(events.usage({**counts, "cost": raw_json.amount(cost)}))
         self.settled = False
         self._turn_is_open = True
         self._stop_reason = raw_json.word(message.get("stopReason"))
@@ -146,17 +149,11 @@ class PiReader(Reader):
         self._nameless.answer_begins()
         for block in blocks:
             if block.get("type") == "toolCall":
-                told += self._named(block)
+                calls = self._call(block.get("id"), block.get("name"), block.get("arguments"), None)
+                if calls and calls[0].fields["callId"] is None:
+                    self._nameless.tell(calls[0].fields["toolName"], calls[0].fields["args"])
+                told += calls
         return told
-
-    def _named(self, block: dict[str, Any]) -> list[Event]:
-        """Report a call that an answer names."""
-        call_id, tool, args = block.get("id"), block.get("name"), block.get("arguments")
-        if raw_json.key(call_id):
-            return self._call(call_id, tool, args, None)
-        told = events.tool_call(None, raw_json.word(tool) or "tool", raw_json.table(args))
-        self._nameless.tell(told.fields["toolName"], told.fields["args"])
-        return [told]
 
     def _call(self, call_id: Any, tool: Any, args: Any, now: float | None) -> list[Event]:
         """Report a call once, although pi names it in the answer and again when it begins to run.
@@ -175,19 +172,15 @@ class PiReader(Reader):
     def _tool_started(self, raw: dict[str, Any], now: float) -> Reading:
         again, self.settled = self.settled, False
         told = self._call(raw.get("toolCallId"), raw.get("toolName"), raw.get("args"), now)
-        if told:
-            told = self._without_told(told[0])
+        for call in told:
+            tool, has_id = call.fields["toolName"], call.fields["callId"] is not None
+            if self._nameless.was_told(tool, call.fields["args"]):  # an answer has named it without an id
+                told = []
+                if has_id:  # its result will have it, too
+                    self._nameless.end(tool)
+            elif not has_id:
+                self._nameless.begin(tool)
         return Reading(told or ([events.resumed()] if again else []), active=True)
-
-    def _without_told(self, call: Event) -> list[Event]:
-        """Return a call that begins, unless an answer has already named it without an id."""
-        tool, args = call.fields["toolName"], call.fields["args"]
-        was_told = self._nameless.was_told(tool, args)
-        if call.fields["callId"] is None and not was_told:
-            self._nameless.begin(tool)
-        elif call.fields["callId"] is not None and was_told:
-            self._nameless.end(tool)  # its result will come with its id
-        return [] if was_told else [call]
 
     def _result_message(self, message: dict[str, Any], now: float) -> Reading:
         """Report a result that comes as a message; one without an id only if a call waits for it."""
@@ -208,8 +201,10 @@ class PiReader(Reader):
             raw_json.remember(self._answered, call_id, None)
             began = self._running.pop(call_id, None)
         lasted = raw_json.whole(raw.get("durationMs"))
-        if lasted is None:
-            lasted = self._lasted(began, now)
+        if lasted is None and began is not None:
+            lasted = round((now - began) * 1000)
+            if began <= self._late_at and lasted < _SURE_MS:  # both may have been read late
+                lasted = None
         tool, failed = raw_json.word(raw.get("toolName")) or "tool", raw.get("isError") is True
         result = raw_json.table(raw.get("result"))
         text = "\n".join(raw_json.texts(raw_json.blocks(result.get("content")), "text"))
@@ -219,13 +214,6 @@ class PiReader(Reader):
         if summary is not None:
             told.fields["summary"] = summary
         return Reading([told], active=True)
-
-    def _lasted(self, began: float | None, now: float) -> int | None:
-        """Return the milliseconds between reading a call and reading its end; None if that is too unsure."""
-        if began is None:
-            return None
-        lasted = round((now - began) * 1000)
-        return None if began <= self._late_at and lasted < _SURE_MS else lasted
 
     def _turn_end(self, raw: dict[str, Any], now: float) -> Reading:
         message = raw.get("message")
@@ -245,15 +233,6 @@ class PiReader(Reader):
         return Reading([*self._close_turn(), events.settled(aborted=raw.get("aborted") is True)])
 
 
-def _retry(raw: dict[str, Any]) -> Event:
-    return events.retry(
-        attempt=raw_json.whole(raw.get("attempt")) or None,  # they count from 1
-        most=raw_json.whole(raw.get("maxAttempts")) or None,
-        delay_ms=raw_json.whole(raw.get("delayMs")),
-        message=raw_json.sentence(raw.get("errorMessage")),
-    )
-
-
 def _by_its_ends(line: bytes) -> Oversized:
     return Oversized(line[:END_KEPT], line[-END_KEPT:], len(line), sum_of(memoryview(line)[END_KEPT:]))
 
@@ -263,13 +242,39 @@ def _snapshot(line: bytes) -> Reading:
     return NOTHING if b'"type":"thinking_' in line[:_SNAPSHOT_HEAD] else ACTIVE
 
 
-def _usage(raw: Any) -> dict[str, Any]:
-    figures = raw_json.table(raw)
-    cost = figures.get("cost")
-    total = cost.get("total") if isinstance(cost, dict) else cost
-    counts = {key: raw_json.count(figures.get(key)) for key in events.USAGE_KEYS}
-    return {**counts, "cost": raw_json.amount(total)}
+# --- lines that are too long: a short line is made of their two ends, enough for the verdict ---
 
+
+def short(kind: str | None, line: Oversized) -> dict[str, Any] | None:
+    """Return the short line for a line of this kind; None if it has no meaning for us."""
+    call = {name: raw_json.word_after(line.head, name) for name in ("toolCallId", "toolName")}
+    match kind:
+        case "message_end" if raw_json.word_after(line.head, "role") == "assistant":
+            names = ("stopReason", "errorMessage", "provider", "model")
+            last = {name: raw_json.word_after(line.tail, name, last=True) for name in names}
+            words = f"(an answer of {line.size} bytes; stdout.log has its two ends)"
+            content = [{"type": "text", "text": words}] if last["stopReason"] != "toolUse" else []
+            usage = raw_json.object_after(line.tail, "usage")
+            return {"message": {"role": "assistant", "content": content, **last, "usage": usage}}
+        case "tool_execution_start":
+            # Size and checksum replace the missing part, so that two different calls do not look like a loop.
+            begun = line.head.partition(b'"args"')[2]  # the call's id comes before that
+            left_out = {"leftOut": line.size, "sum": f"{sum_of(begun, line.rest_sum):08x}"}
+            return {**call, "args": {"path": raw_json.word_after(line.head, "path"), **left_out}}
+        case "tool_execution_end":
+            failed = raw_json.word_after(line.tail, "isError", last=True) == "true"  # pi's own is the last
+            content = [{"type": "text", "text": f"({line.size} bytes)"}]
+            return {**call, "isError": failed, "result": {"content": content}}
+        case "turn_end":
+            return {}
+        case "agent_end":
+            retry = raw_json.word_after(line.tail, "willRetry", last=True)
+            retry = retry or raw_json.word_after(line.head.partition(b'"messages"')[0], "willRetry")
+            return {} if retry is None else {"willRetry": retry == "true"}
+    return None
+
+
+# --- calls without an id ---
 
 _MOST = 1000
 

@@ -1,8 +1,8 @@
 """The process in the window of a live Qwen Code: `python -I -S bridge.py PROGRAM...`.
 
 The hooks are in a settings file of the lowest rank (system defaults), together with the machine's own
-defaults. The end of a turn is passed on a moment late. The second output may come after the hook, and a
-failed turn may be reported as idle before it is reported as failed.
+defaults. The bridge passes on the end of a turn a moment late, because the second output may come after the
+hook, and a failed turn may be reported as idle before it is reported as failed.
 
 Joins.
 """
@@ -56,7 +56,8 @@ class QwenBridge(HookBridge):
         listed = raw_json.table(own.get("hooks"))
         one = [{"hooks": [{"type": "command", "command": hook_command()}]}]
         ours = {
-            name: [*listed.get(name, ()), *one] for name in (*_ENDS, _BEGINS, _IDLE, _LEFT, _PROMPTED, _TOOL)
+            name: [*raw_json.listed(listed.get(name)), *one]
+            for name in (*_ENDS, _BEGINS, _IDLE, _LEFT, _PROMPTED, _TOOL)
         }
         with open(f"{self.folder}/defaults.json", "wb") as file:
             file.write(jsonline.encode({**own, "hooks": {**listed, **ours}}))

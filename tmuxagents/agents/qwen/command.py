@@ -1,18 +1,18 @@
 """How to call Qwen Code, and how to read a live one. Pure.
 
-In a batch run its stdin stays open: prompts and answers are lines of JSON.
+In a batch run, Qwen Code's stdin stays open: prompts and answers are lines of JSON.
 
 - A permission level is an approval mode. A call that would need a person's permission is denied, unless the
-  level is `ask`. `read-only` is its plan mode, which runs commands that only read.
+  level is `ask`. `read-only` is Qwen Code's plan mode, which runs commands that only read.
 - The settings of its folder apply, unless the user has switched on folder trust in Qwen Code. A prompt that
   begins with `/` is a command to Qwen Code.
 - The text of a preset replaces the sentence that says who Qwen Code is; the rest of its own prompt stays. A
   second text to add could only go on its command line.
 
-A live one has its own screen in the window; its second output and its hooks come through a bridge. The second
-output (`--json-file`) has the lines of a batch run, except the end of a turn, which a hook reports: `Stop` or
-`StopFailure`. If Qwen Code waits for a person without one of them, its turn was broken off. The task and
-messages go in by `--input-file`. Messages also go in with the answer to the hook after a tool.
+A live Qwen Code has its own screen in the window; its second output and its hooks come through a bridge. The
+second output (`--json-file`) has the lines of a batch run, but not the end of a turn. A hook reports that:
+`Stop` or `StopFailure`. If Qwen Code waits for a person without one of these, its turn was broken off. The
+task and messages go in by `--input-file`. Messages also go in with the answer to the hook after a tool.
 """
 
 from __future__ import annotations
@@ -177,7 +177,12 @@ class QwenLiveReader(HookedReader, QwenReader):
             case "user":
                 return self._prompt_or_results(raw, now)
             case "control_request":
-                self._ask(raw_json.key(raw.get("request_id")), raw.get("request"))
+                known, request = raw_json.key(raw.get("request_id")), raw.get("request")
+                if known is not None and isinstance(request, dict):
+                    raw_json.remember(self._open, known, request)
+                    ask = question(known, request)
+                    # Its input file takes only a yes or a no: any other question needs its own screen.
+                    self.asks.open[known] = ask if ask.kind == PERMISSION else Ask("", ask.kind, ask.text)
                 return ACTIVE
             case "control_response":  # a person has answered on the screen
                 return Reading(self._answered_there(raw_json.table(raw.get("response"))), active=True)
@@ -211,13 +216,6 @@ class QwenLiveReader(HookedReader, QwenReader):
         self.typed = True
         return Reading([*told, events.human_input(text)], active=True)
 
-    def _ask(self, known: str | None, request: Any) -> None:
-        if known is not None and isinstance(request, dict):
-            raw_json.remember(self._open, known, request)
-            ask = question(known, request)
-            # Its input file takes only a yes or a no: any other question needs its own screen.
-            self.asks.open[known] = ask if ask.kind == PERMISSION else Ask("", ask.kind, ask.text)
-
     def _answered(self, raw: dict[str, Any]) -> list[Event]:
         """Report a call that our answer denies. That ends the turn, but no person has interrupted it."""
         ask = self.asks.answered(raw)
@@ -229,7 +227,7 @@ class QwenLiveReader(HookedReader, QwenReader):
         return self.deny(request.get("tool_use_id"), request.get("tool_name"), why)
 
     def _answered_there(self, response: dict[str, Any]) -> list[Event]:
-        known = str(response.get("request_id"))
+        known = raw_json.key(response.get("request_id")) or ""
         request = self._open.pop(known, None)
         self.asks.open.pop(known, None)
         if request is None or raw_json.table(response.get("response")).get("allowed") is not False:

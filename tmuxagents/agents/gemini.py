@@ -1,18 +1,18 @@
 """How to call Gemini CLI (`--output-format stream-json`), and how to read it. Pure.
 
-What a user must know. `edit` lets it change files, but not run commands. Gemini CLI does not even offer the
-model a tool that the level forbids, and the model may then claim that it is done. So nothing is denied, and
-`completed` means only that the model's last answer is whole. We always give `--skip-trust`, because without a
-person Gemini CLI refuses to work in a folder that was never trusted. So the project's own `.gemini` settings
-apply. A prompt that starts with `/` is a command to Gemini CLI, and `@path` in a prompt includes that file.
-Gemini CLI cannot run live. It takes hooks only from the user's or the project's settings, or from a system
-file if root owns that file and all folders above it.
+What a user must know. With `edit`, Gemini CLI may change files, but not run commands. It does not even offer
+the model a tool that the level forbids, and the model may then claim that the task is done. So nothing is
+denied, and `completed` means only that the model's last answer is whole. We always give `--skip-trust`:
+without a person, Gemini CLI refuses to work in a folder that was never trusted. So the project's own
+`.gemini` settings apply. A prompt that starts with `/` is a command to Gemini CLI, and `@path` in a prompt
+includes that file. Gemini CLI cannot run live: it takes hooks only from the user's or the project's settings,
+or from a system file if root owns that file and all folders above it.
 
-A `result` line says how a turn ended. The line reports success even if an `error` line before it reported a
-loop, an empty answer or a hook that blocked. After a signal, Gemini CLI exits with 0 and without a result.
-After errors of the API, it exits with an HTTP status modulo 256. When it retries an answer that broke off, no
-line takes back the words of the first try. Gemini CLI reports the exit code of a shell command only if the
-command printed nothing. Otherwise we recognise a failure only by the usual last words of a command.
+A `result` line says how a turn ended. It reports success even if an `error` line before it reported a loop,
+an empty answer or a hook that blocked. After a signal, Gemini CLI exits with 0 and without a result. After
+errors of the API, it exits with an HTTP status modulo 256. When it retries an answer that broke off, no line
+takes back the words of the first try. It reports the exit code of a shell command only if the command printed
+nothing. Otherwise, only the usual last words of a failed command show the failure.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 
 from tmuxagents.agents import raw as raw_json
-from tmuxagents.agents.base import NOTHING, Agent, Reading
+from tmuxagents.agents.base import ACTIVE, NOTHING, Agent, Reading
 from tmuxagents.agents.brand import LineReader, session_uuid
 from tmuxagents.runs import events
 
@@ -118,7 +118,18 @@ class GeminiReader(LineReader):
                 session = raw_json.key(raw.get("session_id"))
                 told = [events.session_started(session, model=self.model)] if session else []
             case "message":
-                told = self._message(raw)
+                text = raw_json.text(raw.get("content"))
+                if raw.get("role") != "assistant" or not text:
+                    return ACTIVE
+                self._trouble = None
+                before, self._piece_at = self._piece_at, _seconds(raw.get("timestamp"))
+                # Gemini CLI waits for a second before another try. If an answer breaks off in a sentence,
+                # pauses that long and continues with a capital, it counts as two answers. Both are kept.
+                last = self._answer[-1].rstrip()[-1:] if self._answer else ""
+                breaks_off = (last.isalnum() or last == ",") and text[:1].isupper()
+                told = self._said() if breaks_off and self._piece_at - before >= 1.0 else []
+                self._answer.append(text)
+                told = [*self.works_again(), *told]
             case "tool_use":
                 self._trouble = None
                 told = [*self.works_again(), *self._said()]
@@ -132,17 +143,6 @@ class GeminiReader(LineReader):
             case _:
                 return NOTHING
         return Reading(told, active=True)
-
-    def _message(self, raw: dict[str, Any]) -> list[Event]:
-        text = raw_json.text(raw.get("content"))
-        if raw.get("role") != "assistant" or not text:
-            return []
-        self._trouble = None
-        at, before = _seconds(raw.get("timestamp")), self._piece_at
-        self._piece_at = at
-        told = self._said() if self._answer and _begins_anew(self._answer[-1], text, at - before) else []
-        self._answer.append(text)
-        return [*self.works_again(), *told]
 
     def _said(self) -> list[Event]:
         """Return the answer so far, and begin another."""
@@ -164,9 +164,14 @@ class GeminiReader(LineReader):
 
     def _result(self, raw: dict[str, Any]) -> list[Event]:
         told = self._said()
-        figures = _usage(raw_json.table(raw.get("stats")))
-        if figures["totalTokens"]:
-            told.append(events.usage(figures))
+        stats = raw_json.table(raw.get("stats"))
+        names = ("total_tokens", "input_tokens", "output_tokens", "input", "cached")
+        whole, asked, output, new, cached = (raw_json.count(stats.get(name)) for name in names)
+        thoughts = max(0, whole - asked - output)  # only the total includes these; `input` excludes the cache
+        if total := new + output + cached + thoughts:
+            figures = {"input": new, "output": output, "cacheRead": cached, "cacheWrite": 0, "cost": 0}
+            own = {"totalTokens": total, "reasoning": thoughts, "costKind": "none", "basis": "run"}
+            told.append(events.usage({**figures, **own}))
         if raw.get("status") == "success" and self._trouble is None:
             return [*told, *self.finish("stop")]
         error = raw_json.table(raw.get("error"))
@@ -185,16 +190,6 @@ class GeminiReader(LineReader):
         return self.finish("config") if exit_code in _CONFIG_CODES else []
 
 
-def _begins_anew(before: str, text: str, pause_s: float) -> bool:
-    """Say whether a piece begins another try: no line takes back the words of an answer that broke off.
-
-    Gemini CLI waits for a second before another try. If an answer breaks off in a sentence, pauses that long
-    and continues with a capital, it counts as two answers. Both are kept, and the second is the answer.
-    """
-    last = before.rstrip()[-1:]
-    return pause_s >= 1.0 and (last.isalnum() or last == ",") and text[:1].isupper()
-
-
 def _seconds(timestamp: Any) -> float:
     """Return the seconds in a day of a timestamp such as 2026-11-19T12:11:45.947Z; 0 for any other value."""
     try:
@@ -202,19 +197,6 @@ def _seconds(timestamp: Any) -> float:
         return int(hours) * 3600 + int(minutes) * 60 + float(seconds)
     except ValueError:
         return 0.0
-
-
-def _usage(stats: dict[str, Any]) -> dict[str, Any]:
-    """Return the figures of the run. Gemini's `input` excludes the cache; its total includes thoughts."""
-
-    def told(key: str) -> int:
-        return raw_json.count(stats.get(key))
-
-    thoughts = max(0, told("total_tokens") - told("input_tokens") - told("output_tokens"))
-    figures = {"input": told("input"), "output": told("output_tokens"), "cacheRead": told("cached")}
-    total = sum(figures.values()) + thoughts
-    own = {"reasoning": thoughts, "costKind": "none", "basis": "run"}
-    return {**figures, "cacheWrite": 0, "totalTokens": total, "cost": 0, **own}
 
 
 def _clean(said: str | None) -> str | None:

@@ -1,1 +1,0 @@
-"""Gemini CLI: its command line and its output."""
