@@ -1,9 +1,9 @@
 """Read and write the JSON lines that Claude Code and Qwen Code share. Pure.
 
 The `result` line of a turn that succeeded has `subtype: success` and `is_error: false`. Its `terminal_reason`
-is `completed` or absent, its `stop_reason` is none of those in `_CUT`, and it has a structured answer if one
-was due. `subtype` alone proves nothing: it is `success` beside an API error. The exit code proves nothing,
-either: it is 0 after an interrupt. Lines of a sub-agent show activity, but are not the child's words.
+is `completed` or absent, its `stop_reason` is not in `_CUT`, and it has a structured answer if one was due.
+`subtype` alone proves nothing: it is `success` beside an API error. The exit code proves nothing, either: it
+is 0 after an interrupt. Lines of a sub-agent show activity, but are not the child's words.
 """
 
 from __future__ import annotations
