@@ -63,6 +63,17 @@ def test_how_long_a_call_took_that_never_began_is_unknown() -> None:
     assert play([ended("c1")]).events[-1].fields["durationMs"] is None
 
 
+@pytest.mark.parametrize(("late", "lasted"), [(1.5, None), (0.5, 1000)])
+def test_a_short_duration_counts_only_if_its_beginning_was_not_read_late(
+    late: float, lasted: int | None
+) -> None:
+    played = Played()
+    played.reader.note_late(late)
+    played.take(began("c1"), 1.0)
+    (told,) = played.take(ended("c1"), 2.0).events
+    assert told.fields["durationMs"] == lasted
+
+
 def test_a_call_without_name_or_arguments_is_a_call_all_the_same() -> None:
     told = play([began("c1", 5, ["x"]), ended("c1", None)]).events
     assert [event.fields["toolName"] for event in told] == ["tool", "tool"]

@@ -203,7 +203,7 @@ class PiReader(Reader):
         lasted = raw_json.whole(raw.get("durationMs"))
         if lasted is None and began is not None:
             lasted = round((now - began) * 1000)
-            if began <= self._late_at and lasted < _SURE_MS:  # both may have been read late
+            if began <= self._late_at and lasted < _SURE_MS:  # too unsure: its ends may have been read late
                 lasted = None
         tool, failed = raw_json.word(raw.get("toolName")) or "tool", raw.get("isError") is True
         result = raw_json.table(raw.get("result"))
