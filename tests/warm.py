@@ -3,7 +3,7 @@
 Importing is two thirds of what a verb costs, and flows call thousands of them. What is forked is a process
 of its own, with the caller's arguments, environment, folder, streams and umask, and it ends as Python ends.
 Only its imports are done: tests/whole/test_costs.py has those of the verbs, and tests/project/test_imports.py
-says that any module may be imported first.
+says that any module may be imported first. One that does not end in time says where it is (tests/hung.py).
 
 usage: warm.py SOCKET (the number of a handle)
 """
@@ -12,17 +12,20 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import faulthandler
 import functools
 import gc
 import importlib
 import json
 import os
 import pkgutil
+import select
 import selectors
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -32,10 +35,18 @@ if TYPE_CHECKING:
 
 COMMAND = str(Path(sys.executable).with_name("tmuxagents"))
 UNUSED = ("extensions", "prompts", "schemas", "skills", "companion", "mcp", "top", "watcher", "wrapper")
+SAYS_WHERE = signal.SIGUSR2  # has a verb write its traceback to stderr; none waits for it
 OPTIONS = {"cwd", "env", "timeout", "input", "stdin", "umask", "errors"}
 _LANGUAGE = "C.UTF-8"
 _COLD = ("PYTHON", "LC_", "LD_", "TMUXAGENTS_FAULT", "TMUXAGENTS_RUN")
 _PIECE = 65536
+_LEAVES_WITHIN_S = 10.0
+
+# Whatever another thread forks has our ends of a call's pipes, and keeps them open for as long as it lives.
+_opening = threading.RLock()
+os.register_at_fork(
+    before=_opening.acquire, after_in_parent=_opening.release, after_in_child=_opening.release
+)
 
 
 def takes(options: Mapping[str, Any]) -> bool:
@@ -63,24 +74,27 @@ class Call:
     """A verb at work, in a process that was forked for it."""
 
     def __init__(self, argv: list[str], **options: Any) -> None:
-        self._has_ended = False
         self._argv, self._timeout = argv, options["timeout"]
         errors = options.get("errors", "strict")
         self._input = options["input"].encode("utf-8", errors) if options.get("input") is not None else None
-        with contextlib.ExitStack() as theirs:
+        umask = options.get("umask", -1)
+        about = {"argv": argv, "cwd": str(options["cwd"]), "env": dict(options["env"]), "umask": umask}
+        with _opening, contextlib.ExitStack() as theirs:
             self._in, stdin = self._stdin(options.get("stdin"), theirs)
             (self._out, stdout), (self._err, stderr), (self._end, ended) = os.pipe(), os.pipe(), os.pipe()
             request = os.memfd_create("request")
             for handle in (stdout, stderr, ended, request):
                 theirs.callback(os.close, handle)
-            umask = options.get("umask", -1)
-            about = {"argv": argv, "cwd": str(options["cwd"]), "env": dict(options["env"]), "umask": umask}
             os.write(request, json.dumps(about).encode("ascii"))
             os.lseek(request, 0, os.SEEK_SET)
             socket.send_fds(stove().asks, [b"."], [request, ended, stdin, stdout, stderr])
-        pid, _, self._code = os.read(self._end, _PIECE).partition(
-            b" "
-        )  # where it has ended already, both are there
+        self._said = {self._out: bytearray(), self._err: bytearray(), self._end: bytearray()}
+        if not is_readable(self._end, self._timeout):
+            raise self._hung(stove().pid)
+        # where it has ended already, its exit code is there, too
+        pid, _, code = os.read(self._end, _PIECE).partition(b" ")
+        assert pid, "the warm process has ended"
+        self._said[self._end] += code
         self._pid = int(pid)
 
     def _stdin(self, given: Any, theirs: contextlib.ExitStack) -> tuple[int | None, int]:
@@ -99,8 +113,8 @@ class Call:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if not self._has_ended:
-            with contextlib.suppress(ProcessLookupError):  # others may have its streams still
+        if not self._said[self._end]:  # else its pid may be another's
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(self._pid, signal.SIGKILL)
         for handle in (self._in, self._out, self._err, self._end):
             if handle is not None:
@@ -108,18 +122,17 @@ class Call:
 
     def communicate(self, deadline: float) -> tuple[int, bytes, bytes]:
         """Give it what it reads; return its exit code and what it wrote, once nobody writes any more."""
-        said = {self._out: bytearray(), self._err: bytearray(), self._end: bytearray(self._code)}
         rest = memoryview(self._input or b"")
         with selectors.DefaultSelector() as selector:
-            for handle in said:
+            for handle in self._said:
                 selector.register(handle, selectors.EVENT_READ)
             if self._in is not None:
                 os.set_blocking(self._in, False)
                 selector.register(self._in, selectors.EVENT_WRITE)
             while selector.get_map():
                 ready = selector.select(max(0.0, deadline - time.monotonic()))
-                if not ready and time.monotonic() > deadline:
-                    raise subprocess.TimeoutExpired(self._argv, self._timeout)
+                if time.monotonic() > deadline:
+                    raise self._hung(self._pid)
                 for handle in (key.fd for key, _ in ready):
                     if handle == self._in:
                         rest = _written(handle, rest)
@@ -129,12 +142,28 @@ class Call:
                             self._in = None
                     else:
                         piece = os.read(handle, _PIECE)
-                        said[handle] += piece
+                        self._said[handle] += piece
                         is_over = not piece
                     if is_over:
                         selector.unregister(handle)
-        self._has_ended = True
-        return int(said[self._end]), bytes(said[self._out]), bytes(said[self._err])
+        return int(self._said[self._end]), bytes(self._said[self._out]), bytes(self._said[self._err])
+
+    def _hung(self, pid: int) -> subprocess.TimeoutExpired:
+        """Return the error of a call that takes too long; it says what is not over, and where it is."""
+        from tests import hung  # noqa: PLC0415  (hardly ever)
+
+        out, err = (bytes(self._said[handle]) for handle in (self._out, self._err))
+        error = subprocess.TimeoutExpired(self._argv, self._timeout, out, err)
+        names = {self._out: "stdout", self._err: "stderr", self._end: "its end"}
+        error.add_note(hung.told(pid, names, self._err, has_ended=bool(self._said[self._end])))
+        return error
+
+
+def is_readable(handle: int, within_s: float) -> bool:
+    """Wait until there is something to read, or nothing will come any more; say whether that is so."""
+    poll = select.poll()
+    poll.register(handle, select.POLLIN)
+    return bool(poll.poll(max(0.0, within_s) * 1000))
 
 
 def _written(handle: int, rest: memoryview) -> memoryview:
@@ -158,11 +187,16 @@ class Stove:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
             )
+        self.pid = self._process.pid
         atexit.register(self._leave)
 
     def _leave(self) -> None:
         self.asks.close()
-        self._process.wait()
+        try:
+            self._process.wait(_LEAVES_WITHIN_S)
+        except subprocess.TimeoutExpired:  # a process that a test forked has our end of it
+            self._process.kill()
+            self._process.wait()
 
 
 @functools.cache
@@ -187,35 +221,40 @@ def import_all() -> None:
 
 
 def serve(asks: socket.socket) -> list[int]:
-    """Fork a process for each request until nobody asks any more; in each, return what was handed over."""
-    ends: dict[int, int] = {}
+    """Fork a process for each request until nobody asks any more; in each, return what was handed over.
 
-    def tell_ends(*_: object) -> None:
-        with contextlib.suppress(ChildProcessError):
-            while (found := os.waitpid(-1, os.WNOHANG))[0]:
-                pid, status = found
-                _tell(ends[pid], os.waitstatus_to_exitcode(status))
-                os.close(ends.pop(pid))
-
+    An end is a descriptor that becomes readable. The signal of an end that comes just before we wait would
+    be noticed only after the wait.
+    """
+    ends: dict[int, tuple[int, int]] = {}  # a descriptor of a process: its pid, and who is told of its end
+    poll = select.poll()
+    poll.register(asks, select.POLLIN)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    signal.signal(signal.SIGCHLD, tell_ends)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # or the kernel keeps the exit codes
     while True:
+        ready = {handle for handle, _ in poll.poll()}
+        for handle in ready & ends.keys():
+            poll.unregister(handle)
+            pid, end = ends.pop(handle)
+            _tell(end, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+            os.close(handle)
+            os.close(end)
+        if asks.fileno() not in ready:
+            continue
         _, handles, _, _ = socket.recv_fds(asks, 1, 5)
         if not handles:
             os._exit(0)
         request, end, *streams = handles
-        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
         pid = os.fork()
         if not pid:
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
             return [request, *streams]
         _tell(end, pid)
-        ends[pid] = end
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
-        for handle in (request, *streams):
-            os.close(handle)
+        handle = os.pidfd_open(pid)
+        ends[handle] = pid, end
+        poll.register(handle, select.POLLIN)
+        for one in (request, *streams):
+            os.close(one)
 
 
 def _tell(handle: int, number: int) -> None:
@@ -238,6 +277,7 @@ def become(request: int, *streams: int) -> None:
 
 
 if __name__ == "__main__":
+    faulthandler.register(SAYS_WHERE, file=2)  # also for those that we fork
     import_all()
     requests = socket.socket(fileno=int(sys.argv[1]))
     handed = serve(requests)
