@@ -1,4 +1,4 @@
-"""Layouts: a file's text as a checked record, the choice between files of one name, and layouts for people.
+"""Layouts: parse a file into a checked record, choose between files of one name, and show layouts to people.
 
 The files have the shape of tmuxp's, as far as `docs/layouts.md` says; our own keys are under `x-tmuxagents`.
 Of files with one name, a project's wins over the user's, and the user's over one that we ship. Pure.
@@ -126,22 +126,6 @@ def parse(text: str, *, name: str, source: str, path: str) -> Layout:
         where = f", line {error.line}" if error.line else ""
         raise bad(path, [Fault(BAD, f"{path}{where}: {error.reason}.", field=error.field)]) from error
     checks = Checks(loaded, path, is_trusted=source != PROJECT)
-    layout = _layout(checks, name, source, path)
-    if checks.faults:
-        raise bad(path, checks.faults)
-    return layout
-
-
-def bad(path: str, faults: Sequence[Fault]) -> BadConfig:
-    """Return the error for a bad file: the first fault, then the others."""
-    more = f" ({len(faults) - 1} more below)" if len(faults) > 1 else ""
-    lines = [safe.cut(fault.message.removeprefix(f"{path}, "), _LONGEST_LINE) for fault in faults[1:]]
-    message = "\n".join([faults[0].message + more, *lines])
-    hint = "docs/layouts.md lists what a layout may contain"
-    return BadConfig(message, kind=BAD, faults=faults, hint=hint)
-
-
-def _layout(checks: Checks, name: str, source: str, path: str) -> Layout:
     checks.keys((), ("session_name", "start_directory", "options", "windows", OURS))
     checks.ours((), ("version", "description", "each_run", "launch"))
     checks.version((OURS, "version"))
@@ -160,7 +144,18 @@ def _layout(checks: Checks, name: str, source: str, path: str) -> Layout:
     shown = [pane.show for window in layout.windows for pane in window.panes]
     if layout.follows and TOP not in shown:
         checks.fault((OURS,), "each_run needs a pane with `show: top`: that one lets panes and windows come")
+    if checks.faults:
+        raise bad(path, checks.faults)
     return layout
+
+
+def bad(path: str, faults: Sequence[Fault]) -> BadConfig:
+    """Return the error for a bad file: the first fault, then the others."""
+    more = f" ({len(faults) - 1} more below)" if len(faults) > 1 else ""
+    lines = [safe.cut(fault.message.removeprefix(f"{path}, "), _LONGEST_LINE) for fault in faults[1:]]
+    message = "\n".join([faults[0].message + more, *lines])
+    hint = "docs/layouts.md lists what a layout may contain"
+    return BadConfig(message, kind=BAD, faults=faults, hint=hint)
 
 
 def _window(checks: Checks, place: tuple[str | int, ...]) -> Window:
@@ -276,19 +271,17 @@ def detail(layout: Layout) -> list[str]:
         lines.append(f"  launches {safe.line(str(child))}: {safe.cut(safe.line(item['task']), 80)}")
     for window in layout.windows:
         lines.append(f"  window {window.name}" + (f" ({window.layout})" if window.layout else ""))
-        lines += [f"    {_pane_line(pane)}" for pane in window.panes]
+        for pane in window.panes:
+            commands = safe.line(" ; ".join(pane.commands))
+            shell = f"a shell: {commands}" if pane.commands else "a shell"
+            view = f"{pane.show} of {pane.run}" if pane.run else pane.show
+            lines.append(f"    {view or shell}")
         if window.each_run:
             lines.append("    the transcript of each active run, as they come and go")
     lines += ["", f"{layout.source}: {safe.line(layout.path)}"]
     if layout.hides:
         lines.append(f"hides {safe.line(layout.hides)}")
     return lines
-
-
-def _pane_line(pane: Pane) -> str:
-    if pane.show is None:
-        return f"a shell: {safe.line(' ; '.join(pane.commands))}" if pane.commands else "a shell"
-    return pane.show if pane.run is None else f"{pane.show} of {pane.run}"
 
 
 def hiding(layout: Layout) -> str | None:

@@ -7,7 +7,6 @@ pane for each active run.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 import time
@@ -27,7 +26,7 @@ from tmuxagents.tmux import place, sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import NoReturn
 
     from tmuxagents.layouts.layout import Layout, Pane, Window
@@ -55,13 +54,24 @@ ROUND_S = 1.0  # between two looks for a newer run
 
 def survey(caller: Caller, environment: Mapping[str, str]) -> Shelf:
     """Read all layouts that can be named here."""
+    own = f"{caller.project}/.pi/{_FOLDER}"
+    users = f"{places.agent_dir(environment)}/{_FOLDER}"
+    folders = {layout.SHIPPED: str(shipped.layouts()), layout.GLOBAL: users}
+    # A project's folder must really lie in the project: a clone may hold links.
+    if f"{os.path.realpath(own)}/".startswith(f"{os.path.realpath(caller.project).rstrip('/')}/"):
+        folders[layout.PROJECT] = own
     found: list[Layout | Bad] = []
-    for source, path in _files(caller.project, environment):
-        name = os.path.splitext(os.path.basename(path))[0]
+    for source, folder in folders.items():
         try:
-            found.append(_parsed(source, path, name))
-        except BadConfig as error:
-            found.append(Bad(name, source=source, path=path, error=error))
+            files = disk.names(folder, _SUFFIXES)[:MOST_FILES]
+        except OSError:
+            continue  # a folder that cannot be read has no layouts
+        for file in files:
+            name, path = os.path.splitext(file)[0], f"{folder}/{file}"
+            try:
+                found.append(_parsed(source, path, name))
+            except BadConfig as error:
+                found.append(Bad(name, source=source, path=path, error=error))
     return Shelf(found)
 
 
@@ -78,20 +88,6 @@ def _parsed(source: str, path: str, name: str) -> Layout:
     except RefusedFile as error:
         raise layout.bad(path, [Fault(layout.BAD, f"{path}: {error.why}.")]) from error
     return layout.parse(text, name=name, source=source, path=path)
-
-
-def _files(project: str, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield source and path of all layout files: those that ship with us, the user's, the project's."""
-    own = f"{project}/.pi/{_FOLDER}"
-    users = f"{places.agent_dir(environment)}/{_FOLDER}"
-    folders = {layout.SHIPPED: str(shipped.layouts()), layout.GLOBAL: users}
-    # A project's folder must really lie in the project: a clone may hold links.
-    if f"{os.path.realpath(own)}/".startswith(f"{os.path.realpath(project).rstrip('/')}/"):
-        folders[layout.PROJECT] = own
-    for source, folder in folders.items():
-        with contextlib.suppress(OSError):  # a folder that cannot be read has no layouts
-            names = disk.names(folder, _SUFFIXES)[:MOST_FILES]
-            yield from ((source, f"{folder}/{name}") for name in names)
 
 
 # --- opened -----------------------------------------------------------------------------------------------

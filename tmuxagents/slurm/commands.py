@@ -1,4 +1,4 @@
-"""Slurm's own commands, bounded in time: hand in a job, list jobs, end a job, work beside one. Joins.
+"""Call Slurm's commands, bounded in time: hand in a job, list or end jobs, run a command beside one. Joins.
 
 The second part is about the run of a job: why it ended, which job it has, and how to stop it.
 """
@@ -38,7 +38,7 @@ _SILENT = re.compile(
     r"no such file or directory|could not establish a configuration|transport",
     re.IGNORECASE,
 )
-_OURS = ("timeout", "loop", "parent", "config", "dependency", "spawn")  # decided by us, whatever Slurm does
+_OURS = ("timeout", "loop", "parent", "config", "dependency", "spawn")  # reasons that only we decide
 _OVER = re.compile(r"invalid job id|already comple", re.IGNORECASE)  # there is nothing to end any more
 
 
@@ -142,7 +142,7 @@ def _refusal(program: str, said: str) -> BadRequest | SlurmSilent:
 
 
 def judged(verdict: Verdict, environment: Mapping[str, str]) -> Verdict:
-    """Return the ending of the run whose job we are in, with Slurm's reason for it, if there is one.
+    """Return the ending of this job's run; if Slurm caused the ending, with Slurm's reason.
 
     Slurm signals the child as well as the wrapper, so the child's own ending does not show that Slurm caused
     it. Slurm is asked at once, since it soon forgets a job.

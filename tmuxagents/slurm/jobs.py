@@ -1,8 +1,7 @@
 """A run as a job of Slurm: its script, the states that Slurm reports, and the ending that each means.
 
-What Slurm reports counts last: a result that the wrapper wrote counts before it, and so does a finished
-answer among the events. Slurm's report counts only once the job is no longer COMPLETING. Until then the job's
-processes may live.
+Slurm's report counts last: after a result that the wrapper wrote, and after a finished answer among the
+events. It counts only once the job is no longer COMPLETING, since the job's processes may live until then.
 
 Pure.
 """
@@ -141,8 +140,8 @@ def waiting_words(reason: str) -> str:
     return f"waits in Slurm's queue ({reason})" if reason not in _NO_TIME else "waits in Slurm's queue"
 
 
-# The variables that Slurm's commands need, and that a job may have. None is secret: sbatch passes on all
-# that it has, through the files of Slurm's controller.
+# The variables that Slurm's commands need, and that a job may have. None may be secret: sbatch passes all its
+# variables on, through the files of Slurm's controller.
 _PASSED = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "LD_LIBRARY_PATH")
 _PASSED_FAMILIES = ("LC_", "SLURM_", "SBATCH_")
 _NOT_PASSED = ("SBATCH_ARRAY_INX", "SBATCH_WAIT", "SBATCH_EXPORT", "SLURM_EXPORT_ENV", "SBATCH_CLUSTERS")

@@ -2,7 +2,7 @@
 
     windows  a run's window: open, find, mark, close      clients  showing a run, handing a terminal over
     style    the look of sessions, the status line        sessions  those of layouts
-    servers  which server is which, without asking it     place  which server a run goes to
+    servers  the identity of a server, without asking it  place  the choice of a server for a run
 
 Names, targets, directories and formats hold no text of a user, only ids and fixed words (script). Every call
 has a time limit (runner). Sessions, windows and panes are objects of libtmux, which only `library` imports.

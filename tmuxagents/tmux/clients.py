@@ -1,4 +1,4 @@
-"""The clients of a server: list them, and show a run to one without moving others. Touches: tmux.
+"""The clients of a server: list them, and show a run to one client without moving others. Touches: tmux.
 
 libtmux's own list of clients is not used: one odd title on any screen breaks that list, and it is empty if
 tmux does not answer. A view is a session that shows one window of another session to one client, and ends
@@ -38,9 +38,9 @@ _SHELL_SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 _SCRIPT_SAFE = _SHELL_SAFE | frozenset(' "#&;{}\\')
 _ARRIVES_WITHIN_S = 10.0
 _PAUSE_S = 0.01
-# The program of a terminal on loan. tmux prints the session from which a client was detached. If it is the
-# one that the terminal was lent to, or a view of another run, the terminal goes back. If it is any other, the
-# person has switched to it by themselves, and so has left tmux.
+# The program of a terminal on loan. tmux prints the session from which a client was detached. If the terminal
+# was lent to that session, or if it is a view of another run, the terminal goes back. To any other session
+# the person has switched by themselves, and so has left tmux.
 _ON_LOAN = (
     "socket=$1 shown=$2 flags=$3; shift 3; "
     'left=$(tmux -u -S "$socket" attach-session -f "$flags" -t "=$shown:" ";" '
@@ -171,8 +171,14 @@ class Clients:
         The view ends when its client leaves, or if none comes within a minute.
         """
         view = _new_view()
-        made = [*_making(view, window, session), *_kept(trail, f"={view}:"), *_expecting(view)]
-        made += _letting_go(view)
+        arrived = ["set-option", "-u", "-t", f"={view}:", _EXPECTED]
+        made: list[Command] = [
+            *_making(view, window, session),
+            *_kept(trail, f"={view}:"),
+            ["set-option", "-t", f"={view}:", _EXPECTED, "1"],
+            script.later(_UNSEEN_S, f"={view}:", script.by_shell(arrived)),
+            *_letting_go(view),
+        ]
         return view if self._holds(window, run_id, *made, session=session) else None
 
     def hand_over(self, client: Client, *, socket: str, session: str, read_only: bool = False) -> None:
@@ -183,17 +189,14 @@ class Clients:
         """
         name = script.a_client(client.name)
         kept = {*client.flags, *(_LOOK_ONLY.split(",") if read_only else ())}
-        lent = [
-            "/bin/sh",
-            "-c",
-            _ON_LOAN,
-            "tmuxagents",
-            socket,
-            script.a_name(session),
-            ",".join(sorted(kept)),
-        ]
         back = ["true"] if client.view else self._back(client)  # a view is gone by then
-        detach = ["detach-client", "-t", name, "-E", f"exec {_shell([*lent, *back])}"]
+        lent = ["tmuxagents", socket, script.a_name(session), ",".join(sorted(kept)), *back]
+        for word in lent:  # in single quotes, any shell reads these letters alike
+            if not _SCRIPT_SAFE.issuperset(word) or word.endswith("\\"):
+                message = f"The terminal cannot be handed over: {word!r} is no word for every shell."
+                raise Unusable(message, kind="tmux-unreachable", hint="detach, then attach from outside tmux")
+        line = " ".join(f"'{word}'" for word in ("/bin/sh", "-c", _ON_LOAN, *lent))
+        detach = ["detach-client", "-t", name, "-E", f"exec {line}"]
         if socket == self._socket and session.startswith(style.VIEW):
             # The program is run by the shell of the session that is left. A person's shell may be any, so the
             # client leaves from the view, which gets /bin/sh.
@@ -229,25 +232,25 @@ def _clients(lines: Sequence[str]) -> list[Client]:
     # The tag comes last: in a window that is not ours it may be anything.
     rows = [line.split(" ", _FIELDS - 1) for line in lines if line.startswith("client ")]
     whole = sorted((row for row in rows if len(row) == _FIELDS), key=lambda row: int(row[1]), reverse=True)
-    return [_client(row, only=len(whole) == 1) for row in whole]
-
-
-def _client(row: Sequence[str], *, only: bool) -> Client:
-    _, _, name, session, window, pane, control, flags, view, attached, *more = row
-    ends_session, ends_server, trail, run_id = more
-    return Client(
-        name=name,
-        session=session,
-        window=window,
-        pane=pane,
-        control=control == "1",
-        flags=_KEPT_FLAGS.intersection(flags.split(",")),
-        view=view == "1",
-        holds_session=attached == "1" and ends_session not in _OFF and view != "1",
-        holds_server=only and ends_server not in _OFF,
-        trail=trail,
-        run_id=run_id,
-    )
+    found = []
+    for row in whole:
+        name, session, window, pane, control, flags, view, attached, *more = row[2:]
+        ends_session, ends_server, trail, run_id = more
+        client = Client(
+            name=name,
+            session=session,
+            window=window,
+            pane=pane,
+            control=control == "1",
+            flags=_KEPT_FLAGS.intersection(flags.split(",")),
+            view=view == "1",
+            holds_session=attached == "1" and ends_session not in _OFF and view != "1",
+            holds_server=len(whole) == 1 and ends_server not in _OFF,
+            trail=trail,
+            run_id=run_id,
+        )
+        found.append(client)
+    return found
 
 
 def _kept(trail: str, target: str) -> list[Command]:
@@ -259,17 +262,8 @@ def _kept(trail: str, target: str) -> list[Command]:
     return [["set-environment", "-h", "-t", target, _TRAIL, trail]]
 
 
-def _shell(words: Sequence[str]) -> str:
-    """Return words for any shell, in single quotes; refuse a word that needs more."""
-    for word in words:
-        if word != _ON_LOAN and (not _SCRIPT_SAFE.issuperset(word) or word.endswith("\\")):
-            message = f"The terminal cannot be handed over: {word!r} is no word for every shell."
-            raise Unusable(message, kind="tmux-unreachable", hint="detach, then attach from outside tmux")
-    return " ".join(f"'{word}'" for word in words)
-
-
-_LOOKING = "@tmuxagents_view"  # what a view does every few seconds
-_LEFT = "@tmuxagents_left"  # what a view does when a client leaves it
+_LOOKING = "@tmuxagents_view"  # the command that a view runs every few seconds
+_LEFT = "@tmuxagents_left"  # the command that a view runs when a client leaves it
 _DETACHED = "client-detached"
 _EXPECTED = "@tmuxagents_expected"  # set on a view that waits for its client
 _LOOK_S = 5
@@ -287,9 +281,9 @@ def _making(view: str, window: str, session: str) -> list[Command]:
     """Return the commands that make a view: a session with one window, which another session has, too.
 
     Nothing comes between these commands, so the window is still where it was found. The view checks every few
-    seconds whether a client still shows it. It does not use destroy-unattached: with that, a client that is
-    detached crashes the whole server now and then (seen on 3.3a, group or no group). So the check is a client
-    of its own, which comes after the detaching is over.
+    seconds whether a client still shows it. It does not use destroy-unattached: with that option, detaching a
+    client crashes the whole server now and then (seen on 3.3a, group or no group). The check is a client of
+    its own, and so comes after the detaching is over.
     """
     target = f"={view}:"
     again = script.later(_LOOK_S, target, f"#{{{_LOOKING}}}")
@@ -321,13 +315,6 @@ def _letting_go(view: str) -> list[Command]:
         # A hook of the session's own would keep a person's global hook from running.
         ["if-shell", f"! tmux show-hooks -g {_DETACHED} | grep -q ' '", hook],
     ]
-
-
-def _expecting(view: str) -> list[Command]:
-    """Return the commands that let a view wait for its client, and end if none comes in a minute."""
-    arrived = ["set-option", "-u", "-t", f"={view}:", _EXPECTED]
-    let_go = script.later(_UNSEEN_S, f"={view}:", script.by_shell(arrived))
-    return [["set-option", "-t", f"={view}:", _EXPECTED, "1"], let_go]
 
 
 def _is_it(view: str) -> str:

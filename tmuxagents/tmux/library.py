@@ -1,4 +1,4 @@
-"""libtmux's sessions, windows and panes over our own runner. Imported only where used: that takes 40 ms.
+"""libtmux's sessions, windows and panes over our own runner. The import takes 40 ms, so few callers do it.
 
 Objects are made from ids that our filtered queries return, and act by their `cmd`, which calls the server's.
 libtmux's own reads (`refresh`, `windows`, `from_window_id`) go around `cmd`. They have no time limit, and one

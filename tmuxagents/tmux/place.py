@@ -1,4 +1,4 @@
-"""The place of a run's window: the tmux server, the session, and the names. Pure.
+"""Choose the place of a run's window: the tmux server, the session, and their names. Pure.
 
 tmux reads a name as a format, so a person's words are reduced to harmless letters.
 """

@@ -1,4 +1,4 @@
-"""The only way to call tmux: by argv, at a named socket, within a time limit, with a typed answer.
+"""The only way to call tmux: by its argv, at a named socket, within a time limit, with a typed answer.
 
 A call has three outcomes: tmux's answer, `NoServer`, and `Unanswered`. `Unanswered` does not mean no: a
 stopped server may still carry out the command when it continues. All calls of libtmux come this way, too.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 LIMIT_S = 5.0
 OLDEST = (3, 2, "a")
-_SLASHING = "3.4"  # prints a backslash before each `$` of a name, and nothing else so
+_SLASHING = "3.4"  # this version prints a backslash before each `$` of a name
 _SLASHED = re.compile(r"\\(?=\$[A-Za-z_{])")
 NOWHERE = "/"  # the working directory of a tmux client that needs no other
 
@@ -144,15 +144,28 @@ def call(
         except FileNotFoundError as error:
             raise _no_server(socket) from error
     answer = _spawn(["-S", socket, *words], text=text, folder=folder, umask=umask, asked=f" at {socket}")
-    if answer.code != 0:
-        _raise_meaning(answer.error, socket)
-    return answer
+    if answer.code == 0:
+        return answer
+    said = answer.error
+    if "server exited unexpectedly" in said or "lost server" in said:
+        raise _no_server(socket, Dying)
+    if "no server running on" in said or ("error connecting to" in said and "No such file" in said):
+        raise _no_server(socket)
+    if "error connecting to" in said or "error creating" in said or "couldn't create directory" in said:
+        short = "set TMUX_TMPDIR to a folder with a shorter path"
+        hint = short if "too long" in said else f"allow this program to use {socket}"
+        raise Denied(f"tmux cannot be reached: {said}.", kind="tmux-unreachable", hint=hint)
+    if "protocol version mismatch" in said:
+        message = f"The tmux server at {socket} and the tmux on PATH are of different ages: {said}."
+        hint = "end that server when its sessions are no longer needed"
+        raise Unusable(message, kind="tmux-old", hint=hint)
+    return answer  # a refusal, which the caller judges
 
 
 def _spawn(
     words: list[str], *, text: bytes | None, folder: str, umask: int | None, asked: str = ""
 ) -> TmuxAnswer:
-    """Run the program; without -u, LC_ALL=C would turn all but ASCII into underscores."""
+    """Run tmux and return its answer. Without -u, LC_ALL=C would turn all but ASCII into underscores."""
     try:
         # run() kills the client at the limit and then waits for it alone. Popen with communicate() would
         # go on waiting for the end of the pipe, which a stopped server holds open, too.
@@ -182,26 +195,10 @@ def _spawn(
 
 
 def scrubbed(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return what a tmux server that is started now may know."""
+    """Return the part of an environment that a tmux server may keep if this call starts one."""
     return {
         name: value for name, value in environment.items() if name in _KEPT or name.startswith(_KEPT_FAMILIES)
     }
-
-
-def _raise_meaning(error: str, socket: str) -> None:
-    """Raise the fitting error if a failed call means that no server can be reached."""
-    if "server exited unexpectedly" in error or "lost server" in error:
-        raise _no_server(socket, Dying)
-    if "no server running on" in error or ("error connecting to" in error and "No such file" in error):
-        raise _no_server(socket)
-    if "error connecting to" in error or "error creating" in error or "couldn't create directory" in error:
-        words = f"tmux cannot be reached: {error}."
-        short = "set TMUX_TMPDIR to a folder with a shorter path"
-        hint = short if "too long" in error else f"allow this program to use {socket}"
-        raise Denied(words, kind="tmux-unreachable", hint=hint)
-    if "protocol version mismatch" in error:
-        words = f"The tmux server at {socket} and the tmux on PATH are of different ages: {error}."
-        raise Unusable(words, kind="tmux-old", hint="end that server when its sessions are no longer needed")
 
 
 def _no_server(socket: str, fault: type[NoServer] = NoServer) -> NoServer:

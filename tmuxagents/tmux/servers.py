@@ -1,4 +1,4 @@
-"""The identity of a tmux server, without asking it: its socket, and the process that listens there.
+"""Identify a tmux server without asking it, by its socket and by the process that listens there.
 
 `tmux/place` decides which server a run goes to. Touches: tmux.
 """
@@ -36,7 +36,7 @@ class ServerLife(NamedTuple):
 
     @property
     def lives(self) -> bool:
-        """Say whether its process is there, whatever became of its socket."""
+        """Say whether its process still runs, with or without its socket."""
         return self.start_time is not None and process.start_time(self.pid) == self.start_time
 
 
@@ -100,7 +100,7 @@ def socket_folder(environment: Mapping[str, str]) -> str:
 
 
 def resolved(socket: str) -> str:
-    """Return the path that tmux gets: links above the folder are resolved; folder and socket may be links."""
+    """Return the path that tmux gets: links above the folder are resolved, folder and socket stay."""
     folder, name = os.path.split(socket)
     above, last = os.path.split(folder)
     if last in ("", ".", ".."):
@@ -109,7 +109,7 @@ def resolved(socket: str) -> str:
 
 
 def refuse_impossible(socket: str) -> None:
-    """Refuse a path at which no socket can be, or that is not ours alone. This makes nothing."""
+    """Raise Unusable for a path at which no socket can be, or that is not ours alone. This makes nothing."""
     if len(os.fsencode(socket)) > _LONGEST_PATH:
         message = f"There can be no tmux socket at {socket}: {os.strerror(errno.ENAMETOOLONG)}."
         hint = "give -L a shorter name, or set TMUX_TMPDIR to a folder with a shorter path"

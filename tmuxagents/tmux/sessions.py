@@ -1,8 +1,8 @@
 """Sessions of layouts: build and find them; add and remove the windows and panes that come with runs.
 
-Calls go through libtmux's objects, except two kinds whose commands come by stdin. A session is made so, since
-a server that this starts shows its command line to all users. A person's options are set so, since a value
-may be too long for a command line. A pane is known by our tag alone.
+Calls go through libtmux's objects, except for two that pass their commands by stdin. One makes a session: a
+server that it starts shows its command line to all users. The other sets a person's options: a value may be
+too long for a command line. A pane is known by our tag alone.
 
 Touches: tmux.
 """
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from tmuxagents.tmux.runner import Command
 
 OF = "@tmuxagents_layout_of"  # of a session: whose layout
-EACH = "@tmuxagents_each"  # for each active run comes a pane (set on a window) or a window (on a session)
-BUILT = "@tmuxagents_built"  # of a session: all that its file describes is there
+EACH = "@tmuxagents_each"  # set on a window, each active run gets a pane there; on a session, a window
+BUILT = "@tmuxagents_built"  # of a session: everything in its file has been made
 SHOWS = "@tmuxagents_shows"  # of a pane: the run that it came for
 TITLE = f"#{{?#{{{SHOWS}}}, #{{pane_title}} ,}}"  # of a pane, as `Tiles.title` sets it
-ROOM = "tiled"  # the arrangement that has room for the next pane
+ROOM = "tiled"  # the arrangement that leaves room for another pane
 _LIMIT_S = 8.0
 _PAUSE_S = 0.02
 
@@ -103,7 +103,18 @@ class Sessions:
         """Build a whole session or none, without moving any view."""
         made, first = self._begin(order)
         try:
-            self._furnish(order, made, first)
+            self._set(["-t", made.session], order.options)
+            chosen = first[0]
+            for number, window in enumerate(order.windows):
+                window_id, pane_id = first
+                if number:
+                    session = self._server.calling_from(window.panes[0].folder).session(made.session)
+                    opening = ["new-window", "-d", "-n", script.a_name(window.name)]
+                    argv = window.panes[0].argv
+                    window_id, pane_id = _made(session, opening, argv, target=f"{made.session}:")
+                self._fill(window, window_id, pane_id)
+                chosen = window_id if window.focus else chosen
+            self._server.window(chosen).cmd("select-window")
             self._server.session(made.session).set_option(BUILT, "1")
         except BaseException:
             self.end(made)
@@ -168,19 +179,6 @@ class Sessions:
         text = f"{script.script(*commands)}\n".encode()
         return self._runner.run(["start-server"], ["source-file", "-"], text=text, folder=pane.folder)
 
-    def _furnish(self, order: SessionOrder, made: LayoutSession, first: tuple[str, str]) -> None:
-        self._set(["-t", made.session], order.options)
-        chosen = first[0]
-        for number, window in enumerate(order.windows):
-            window_id, pane_id = first
-            if number:
-                session = self._server.calling_from(window.panes[0].folder).session(made.session)
-                opening = ["new-window", "-d", "-n", script.a_name(window.name)]
-                window_id, pane_id = _made(session, opening, window.panes[0].argv, target=f"{made.session}:")
-            self._fill(window, window_id, pane_id)
-            chosen = window_id if window.focus else chosen
-        self._server.window(chosen).cmd("select-window")
-
     def _fill(self, window: WindowOrder, window_id: str, pane_id: str) -> None:
         there = self._server.window(window_id)
         there.set_option("remain-on-exit", "off")
@@ -218,7 +216,7 @@ class Sessions:
 
 
 def _made(at: Target, making: Command, argv: Command, *, target: str | None = None) -> tuple[str, str]:
-    """Return the window and the pane that a command makes in an object, or beside it."""
+    """Carry out a command that makes a pane in an object, or beside it; return its window and the pane."""
     try:
         row = at.cmd(*making, "-P", "-F", "#{window_id} #{pane_id}", *argv, target=target).stdout
     except TmuxRefused as why:
@@ -243,7 +241,7 @@ class Tiles:
         return self._session.cmd("show-options", "-qv", name, target=f"{self._session.session_id}:").stdout
 
     def is_built(self) -> bool:
-        """Say whether the session is whole; before that, nothing may come into it."""
+        """Say whether the session is complete. Until then nothing may be added to it."""
         return self._option(BUILT) == ["1"]
 
     def wants_windows(self) -> bool:

@@ -111,15 +111,20 @@ class Status:
     def push(self, values: Mapping[str, str], then: Sequence[tuple[float, str]] = ()) -> None:
         """Show values, by the names in STATUS_NAMES, to every client, in two calls of tmux.
 
-        `then`: seconds, and the text that replaces the status after them if nothing was pushed meanwhile. The
-        server does that by itself, since the watcher may be gone by then.
+        `then`: seconds, and the text that replaces the status after that time unless something else was
+        pushed. The server does that by itself, since the watcher may be gone by then.
         """
         turn = os.urandom(6).hex()
         changes: list[Command] = [
             ["set-environment", "-gh", _variable(name), script.shown(text)] for name, text in values.items()
         ]
         changes.append(["set-environment", "-gh", _TURN, turn])
-        changes += [_changed_later(seconds, script.shown(text), turn) for seconds, text in then]
+        same = script.equal(f"#{{{_TURN}}}", turn)
+        for seconds, later in then:
+            replace = ["set-environment", "-gh", _variable(_STATUS), script.shown(later)]
+            act = script.by_shell(["if-shell", "-F", same, script.script(replace, ["refresh-client", "-S"])])
+            # run-shell expands its words as a format when it is armed: doubled signs come out single.
+            changes.append(["run-shell", "-b", "-d", str(max(1, round(seconds))), act.replace("#", "##")])
         self._runner.ask(*changes, *map(redraw, self._terminals()))
 
     def message(self) -> bool:
@@ -169,15 +174,6 @@ def _variable(name: str) -> str:
 
 def _format(name: str) -> str:
     return f"#{{{_variable(name)}}}"
-
-
-def _changed_later(seconds: float, text: str, turn: str) -> Command:
-    """Return the command that changes the text after a time, unless something was pushed meanwhile."""
-    same = script.equal(f"#{{{_TURN}}}", turn)
-    change = script.script(["set-environment", "-gh", _variable(_STATUS), text], ["refresh-client", "-S"])
-    words = script.by_shell(["if-shell", "-F", same, change])
-    # run-shell expands its words as a format when it is armed: doubled signs come out single.
-    return ["run-shell", "-b", "-d", str(max(1, round(seconds))), words.replace("#", "##")]
 
 
 def redraw(client: str) -> Command:

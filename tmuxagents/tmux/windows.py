@@ -1,9 +1,9 @@
-"""A run's window: open, find, mark and close it, and touch no window without the run's tag.
+"""A run's window: open, find, mark and close it. A window without the run's tag is never touched.
 
 Opening takes one call of tmux if the session is there, and two if it must be made. `find`, `end_of` and
-`close_ended` go through libtmux. Launch, watcher and wrapper call the runner directly. The import would cost
-a launch 40 ms. `Session.new_window` also raises if the command ends at once, as a wrapper does that finds a
-result. docs/architecture.md lists these calls.
+`close_ended` go through libtmux. Launch, watcher and wrapper call the runner directly: importing libtmux
+would cost a launch 40 ms. Also, `Session.new_window` raises if the command ends at once, and a wrapper does
+so if its run has a result already. docs/architecture.md lists these calls.
 
 Touches: tmux.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 RUN = "@tmuxagents_run"
 STATE = "@tmuxagents_state"
 OWNER = "@tmuxagents_project"
-FOLDER = "@tmuxagents_folder"  # of the run's project: our keys work there (integrate/tmux_texts)
+FOLDER = "@tmuxagents_folder"  # the folder of the run's project, where our keys work (integrate/tmux_texts)
 _LONGEST_FOLDER = 4096  # as tmux reads it; all commands together may have 16 KB
 _HISTORY_LINES = "500"  # of a window: 100 children with 2000 wide lines each are 200 MB of server
 _LIMIT_S = 8.0
@@ -41,11 +41,11 @@ _OPENED_ROW = (
     f"{_OPENED} #{{window_id}} #{{pane_id}} #{{session_id}} #{{pid}} #{{pane_pid}} #{{session_name}}"
 )
 _TAKEN_ROW = f"{_TAKEN} #{{{OWNER}}}:#{{session_name}}"  # the name last: another session's may hold anything
-CLOSING = "@tmuxagents_close"  # the command of the closing timer; while it is set, the timer runs
+CLOSING = "@tmuxagents_close"  # the command of the closing timer; set as long as the timer runs
 LAYOUT = "@tmuxagents_layout"  # of a session: the name of its layout
 _LAST = ("Pane is dead", style.RULE)  # the beginnings of the line that tmux writes there
 YES, NO = "yes", "no"  # printed if a condition held, or did not
-_LIVES = "#{P:#{?pane_dead,,x}}"  # something, if any pane of a window lives: a person may have split it
+_LIVES = "#{P:#{?pane_dead,,x}}"  # not empty if any pane of a window lives: a person may have split it
 IS_VIEW = f"#{{m:{style.VIEW}*,#{{session_name}}}}"
 _SAID = f"#{{?#{{m/r:^[a-z]+$,#{{{STATE}}}}},#{{{STATE}}},-}}"  # a state may hold anything
 _ROW = " ".join(
