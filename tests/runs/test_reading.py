@@ -17,6 +17,7 @@ import pytest
 
 from tests.status.watchers import validator
 from tmuxagents import cli
+from tmuxagents.cli import boundary
 from tmuxagents.cli.verbs import explaining
 
 if TYPE_CHECKING:
@@ -335,3 +336,12 @@ def test_our_own_bug_is_one_line_and_a_log(
     assert (left.value.code, line) == (70, "Something went wrong in tmuxagents itself: ZeroDivisionError.")
     assert "Traceback" in log.read_text()
     assert log.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_log_of_a_bug_takes_the_bytes_of_an_odd_file_name(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMUXAGENTS_HOME", str(home.state))
+    _, log = boundary.problem_of(ValueError("caf\udce9"))
+    assert log is not None
+    assert "caf\\udce9" in Path(log).read_text()

@@ -74,11 +74,22 @@ def fail(error: BaseException, arguments: Sequence[str]) -> int:
 
 
 def problem_of(error: BaseException) -> tuple[TmuxAgentsError, str | None]:
-    """Return an exception as one of our errors; for a bug, also the log about it."""
+    """Return an exception as one of our errors; for a bug, also the path of a log with its traceback."""
     problem = _translate(error)
     if problem is not None:
         return problem, None
-    log = _log(error)
+    import traceback  # noqa: PLC0415  (only for our own bugs)
+
+    log = None
+    with contextlib.suppress(OSError, TmuxAgentsError):
+        folder = f"{places.own_home(os.environ)}/hosts/{identity.host()}/logs"
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        path = f"{folder}/{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(f"tmuxagents {__version__}\n")
+            traceback.print_exception(error, file=file)
+        log = path
     words = f"Something went wrong in tmuxagents itself: {type(error).__name__}."
     hint = f"the log to report is {log}" if log else "no log could be written"
     return TmuxAgentsError(words, kind="internal", hint=hint), log
@@ -133,19 +144,3 @@ def lines_of(problem: TmuxAgentsError) -> list[str]:
     first, *others = faults if (problem.faults[0].field or "").startswith("tasks[") else [problem.message]
     hint = [f"hint: {problem.hint}"] if problem.hint else []
     return [first, *hint, *(f"also: {words}" for words in others[: _MOST_FAULTS - 1])]
-
-
-def _log(error: BaseException) -> str | None:
-    """Write the traceback to a file; return its path, None if that fails."""
-    import traceback  # noqa: PLC0415  (only for our own bugs)
-
-    try:
-        folder = f"{places.own_home(os.environ)}/hosts/{identity.host()}/logs"
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        path = f"{folder}/{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as log:
-            log.write(f"tmuxagents {__version__}\n")
-            traceback.print_exception(error, file=log)
-    except (OSError, TmuxAgentsError):
-        return None
-    return path

@@ -1,8 +1,6 @@
-"""The bodies of `poll`, `wait` and `statusline`. cli/quick calls them, or click through cli/verbs/overseeing.
+"""The verbs `poll`, `wait` and `statusline`, as cli/quick and cli/verbs/overseeing call them. Joins.
 
 This module imports little, because programs call these verbs often.
-
-Joins.
 """
 
 from __future__ import annotations
@@ -115,7 +113,7 @@ def _check(given: dict[str, Any], how: Mapping[str, Any]) -> None:
 
 
 def _ended(how: Mapping[str, Any], within: float | None, cursor: str | None) -> bool | EndedRuns:
-    """Return which ended runs the list shows. A document has none unless an option requests them."""
+    """Return which ended runs to list: since when, and how many. A document has only requested ones."""
     most = None if how["most"] is None else min(how["most"], _MOST)
     if how["ended"] and most is None:
         is_list = not (how["as_json"] or how["template"] is not None or printing.is_terminal())
@@ -177,30 +175,26 @@ def _print(  # noqa: PLR0913  (what is printed, and how)
     printing.warn(found.warnings)
     if as_json:
         printing.document(polling.as_json(found, caller, timed_out=timed_out))
-    elif template is not None:
+        return
+    if template is not None:
         printing.formatted(template, [row.run for row in found.rows])
-    else:
-        printing.lines(_lines(found))
-        left = _what_is_left_out(found, everything=ended)
-        printing.lines(left, printing.ERR)  # for people, so on stderr: on stdout the table comes last
-
-
-def _what_is_left_out(found: Snapshot, *, everything: bool) -> list[str]:
-    """Return which runs the list lacks, and options that show them. `everything`: all ended ones wanted."""
+        return
+    printing.lines(_lines(found))
+    # The runs that the list lacks, with the option that shows them: on stderr, since this is for people.
+    left = []
     here = found.others or {"active": 0, "total": 0}
     elsewhere = found.elsewhere - here["active"]
-    left = []
     if here["total"]:
         left.append(f"{here['total']} of other parents here, {here['active']} active (--others)")
     if elsewhere > 0:
         left.append(f"{elsewhere} more elsewhere (-A)")
-    if found.is_cut and everything:
+    if found.is_cut and ended:
         total = sum(found.counts[status] for status in records.ENDED)
         shown = sum(row.run["status"] in records.ENDED for row in found.rows)
         left.append(f"{total - shown} more have ended (-n {total})")
     elif found.is_cut:
         left.append(f"more have ended ({'-a' if printing.is_terminal() else '-n N'})")
-    return left
+    printing.lines(left, printing.ERR)
 
 
 def _print_ends(found: Snapshot, caller: Caller, ids: Sequence[str], max_bytes: int | None) -> None:
@@ -271,17 +265,6 @@ def _outcome(found: Snapshot, ids: Container[str], waited_for: Iterable[str], ca
     return 0 if not gone and polling.went_well(found, ids, caller) else 1
 
 
-def _followed(shown: SnapshotRow) -> str:
-    """Return the line of a change. On a terminal it has the time of day and the colour of the run's state."""
-    if not printing.is_terminal():
-        return words.follow_line(shown)
-    sign, colour = table.STATES[table.state(shown.run)]
-    clock = time.strftime("%H:%M:%S ")
-    room = printing.width() - len(clock) - 2
-    parts = [("2", clock), (colour, f"{sign} "), ("", words.follow_line(shown, room))]
-    return table.painted(parts if printing.paints() else [("", text) for _, text in parts])
-
-
 def _follow(  # noqa: PLR0913  (the verb's options)
     caller: Caller,
     asked: Query,
@@ -307,8 +290,14 @@ def _follow(  # noqa: PLR0913  (the verb's options)
             from tmuxagents.text import jsonline  # noqa: PLC0415  (for documents only)
 
             printing.write(jsonline.encode({"v": 1, "type": "run", "run": shown.run}))
+        elif printing.is_terminal():
+            sign, colour = table.STATES[table.state(shown.run)]
+            clock = time.strftime("%H:%M:%S ")
+            room = printing.width() - len(clock) - 2
+            parts = [("2", clock), (colour, f"{sign} "), ("", words.follow_line(shown, room))]
+            printing.lines([table.painted(parts if printing.paints() else [("", text) for _, text in parts])])
         else:
-            printing.lines([_followed(shown)])
+            printing.lines([words.follow_line(shown)])
 
     found = polling.follow(caller, asked, tell, over)
     _print(found, caller, as_json=as_json, timed_out=late)

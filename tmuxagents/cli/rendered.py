@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import re
 import time
 
 from tmuxagents.cli import printing
@@ -127,6 +128,7 @@ def search(
         scope = poll.named(map(os.path.basename, run_dirs)).scope
     rows, _ = with_registry(caller, lambda registry: registry.rows(scope))
     paints, is_terminal = printing.paints(), printing.is_terminal()
+    pattern = re.compile(re.escape(word), 0 if word != word.lower() else re.IGNORECASE)
     found = False
     for row in reversed(rows):
         name = f"{words.short_id(row.run_id, ())} {words.title(row.name, row.task)}"
@@ -137,7 +139,8 @@ def search(
                 printing.write(jsonline.encode(match))
                 continue
             shown = safe.line(line) if is_terminal else line
-            printing.lines([f"{name}: {_marked(shown, word) if paints else shown}"])
+            marked = pattern.sub(lambda match: f"\x1b[{_FOUND}m{match[0]}\x1b[0m", shown) if paints else shown
+            printing.lines([f"{name}: {marked}"])
     return 0 if found else 1
 
 
@@ -153,18 +156,6 @@ def _matches(caller: Caller, row: Row, word: str) -> Iterator[str]:
                 yield line
     except NotPossible as problem:  # the transcript could not be read to its end
         printing.warn([problem.message])
-
-
-def _marked(line: str, word: str) -> str:
-    """Return a line with each occurrence of the word in colour."""
-    text = line if word != word.lower() else line.lower()
-    if len(text) != len(line):  # some letter is longer in lower case, which would shift the places
-        return line
-    found, at = "", 0
-    while (place := text.find(word, at)) >= 0:
-        found += f"{line[at:place]}\x1b[{_FOUND}m{line[place : place + len(word)]}\x1b[0m"
-        at = place + len(word)
-    return found + line[at:]
 
 
 # --- a picture ---

@@ -98,14 +98,13 @@ def run(  # noqa: PLR0913  (one parameter an option)
     prepared = prepare(launcher, asked.requests, listed=tasks_file is not None, after=asked.after)
     call = Call(launcher, prepared, most=most)
     with SignalInterrupts() as interrupts:
-        view = _view(call, progress=progress, as_json=as_json)
+        view = Silence()
+        if not as_json:
+            is_drawn = printing.is_terminal(printing.ERR)
+            view = LivePicture(call) if is_drawn else Lines(call, ends_only=not progress)
         with Attached(call, viewer, interrupts, view) if viewer else view as seen:
             call.carry_out(seen.tell, interrupts.handle, interrupts.came)
-    found = _found(call, launcher.caller, as_json=as_json)
-    if as_json:
-        printing.document(poll.as_document(found, launcher.caller))
-    else:
-        _print(found, max_bytes)
+    found = _print(call, launcher.caller, max_bytes, as_json=as_json)
     if call.cancelled:
         name = signal.Signals(interrupts.number).name
         aborted = sum(row.run["reason"] == PARENT.reason for row in found.rows)
@@ -117,25 +116,19 @@ def run(  # noqa: PLR0913  (one parameter an option)
     return 0 if len(found.rows) == len(ids) and poll.went_well(found, ids, launcher.caller) else 1
 
 
-def _view(call: Call, *, progress: bool, as_json: bool) -> Silence:
-    """Return the view that shows the call while it works."""
-    if as_json:
-        return Silence()
-    return LivePicture(call) if printing.is_terminal(printing.ERR) else Lines(call, ends_only=not progress)
+def _print(call: Call, caller: Caller, max_bytes: int | None, *, as_json: bool) -> Snapshot:
+    """Print the answers, in the order of the tasks, or a document; return the runs.
 
-
-def _found(call: Call, caller: Caller, *, as_json: bool) -> Snapshot:
-    """Return the runs of the call, in the order of its tasks."""
+    A program gets head and tail of long answers if there are several.
+    """
     ids = [task.run_id for task in call.tasks]
     found = take(poll.named(ids), caller)
     found.rows.sort(key=lambda shown: ids.index(shown.run["runId"]))
     untold = [warning for task in call.tasks for warning in task.warnings] if as_json else []
     printing.warn(dict.fromkeys([*untold, *found.warnings]))
-    return found
-
-
-def _print(found: Snapshot, max_bytes: int | None) -> None:
-    """Print the answers; of several tasks a program gets head and tail of long ones."""
+    if as_json:
+        printing.document(poll.as_document(found, caller))
+        return found
     told = [(shown.run, output.answer(found.views[shown.run["runId"]])) for shown in found.rows]
     if len(told) == 1:
         run, text = told[0]
@@ -146,6 +139,7 @@ def _print(found: Snapshot, max_bytes: int | None) -> None:
     used = words.line([run["usage"] for run, _ in told])
     if used and not printing.is_terminal(printing.ERR):  # the picture has shown it
         printing.lines([used], printing.ERR)
+    return found
 
 
 # --- the views of a call at work ---

@@ -22,14 +22,15 @@ from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection
     from typing import Any
 
     from tmuxagents.integrate.plan import Integration
 
 STEPS = ("agent", "model", "status", "keys", "parents", "preset")
 _NOT_READY = 3
-_SHOWN = 3  # models of a provider
+_SHOWN = 6  # models
+_LOGIN = {True: "logged in", False: "not logged in", None: "its login is not known"}
 
 
 @click.command("setup", epilog="Example: tmuxagents setup --skip keys")
@@ -68,46 +69,57 @@ class Walk:
         printing.warn(self._settings.warnings)
         self._look_for_agents()
         if not self._found:
-            self._title("Not ready yet", "install an agent, then call setup again")
-            return _NOT_READY
+            return self._not_ready("install an agent, then call setup again")
         if "agent" not in self._skipped:
             self._choose_agent()
         if self._agent not in self._found:
-            self._title("Not ready yet", f"install {self._agent}, or make another agent the default")
-            return _NOT_READY
+            return self._not_ready(f"install {self._agent}, or make another agent the default")
         models = self._offered()
-        acts: Sequence[Callable[[], object]] = (
-            lambda: self._model(models),
-            self._status,
-            self._keys,
-            self._parents,
-            self._preset,
-        )
-        for step, act in zip(STEPS[1:], acts, strict=True):
-            if step not in self._skipped:
-                act()
+        if "model" not in self._skipped:
+            self._model(models)
+        if "status" not in self._skipped:
+            self._title("Status line", "counts of your runs in tmux's status line, marks on their windows")
+            self._offer("Show them in tmux?", lambda: self._tmux(None), tmux.carry_out, suggested=True)
+        if "keys" not in self._skipped:
+            key = tmux_texts.DEFAULT
+            told = f"your tmux prefix, then {key}: keys for the runs' windows, top and the next run"
+            self._title("Keys", told)
+            self._offer("Bind them?", lambda: self._tmux(key), tmux.carry_out, suggested=False)
+        if "parents" not in self._skipped:
+            self._parents()
+        if "preset" not in self._skipped:
+            self._preset()
         if models == []:
-            self._title("Not ready yet", "tmuxagents doctor says what is missing; call setup again at will")
-            return _NOT_READY
+            return self._not_ready("tmuxagents doctor says what is missing; call setup again at will")
         self._title("Ready", 'try it: tmuxagents run "What is this project about?"')
         return 0
+
+    def _not_ready(self, hint: str) -> int:
+        self._title("Not ready yet", hint)
+        return _NOT_READY
 
     # --- the steps
 
     def _look_for_agents(self) -> None:
-        """Print which agents are installed and which are not; if none is, how to install the default one."""
+        """Print which agents are installed. If none is, print how to install the default one."""
         known = resolve.agent_documents(os.environ, self._settings, refresh=True)
         self._found = {one["name"]: one for one in known if one["installed"]}
         if not self._found:
             wanted = next((one for one in known if one["name"] == self._agent), known[0])
             self._title("Agents", *wanted["warnings"], f"hint: install it: {wanted['howToInstall']}")
             return
-        lines = [line for one in self._found.values() for line in (_agent_line(one), *one["warnings"])]
+        lines = []
+        for one in self._found.values():
+            login = _LOGIN[one["loggedIn"]]
+            login += "" if one["loggedIn"] else f": {one['howToLogIn']}"
+            version = one["version"] or "of an unknown version"
+            lines.append(f"{one['name']} {version}: {' '.join(one['command'])} ({login})")
+            lines += one["warnings"]
         others = [one["name"] for one in known if not one["installed"]]
         self._title("Agents", *lines, *([f"not installed: {', '.join(others)}"] if others else []))
 
     def _choose_agent(self) -> None:
-        """Let a person choose the default agent; one that is not installed is replaced by one that is."""
+        """Let the person choose the default agent. The suggestion replaces one that is not installed."""
         is_there = self._agent in self._found
         first = self._agent if is_there else next(iter(self._found))
         if len(self._found) == 1 and is_there:
@@ -145,7 +157,7 @@ class Walk:
         if self._yes:
             return
         others = [model for model in models or () if model != chosen]
-        shown, more = others[: 2 * _SHOWN], len(others) - 2 * _SHOWN
+        shown, more = others[: _SHOWN], len(others) - _SHOWN
         self._say(*shown, *([f"and {more} more: tmuxagents models"] if more > 0 else []))
         if models is None:
             self._say(f"{self._agent} cannot be asked for its models: a name is taken as it is")
@@ -159,15 +171,6 @@ class Walk:
             path = SettingsFiles(os.environ, None).put("defaultModel", name, "global")
             self._say(f"defaultModel is now {name} ({path})")
             return
-
-    def _status(self) -> None:
-        self._title("Status line", "counts of your runs in tmux's status line, marks on their windows")
-        self._offer("Show them in tmux?", lambda: self._tmux(None), tmux.carry_out, suggested=True)
-
-    def _keys(self) -> None:
-        key = tmux_texts.DEFAULT
-        self._title("Keys", f"your tmux prefix, then {key}: keys for the runs' windows, top and the next run")
-        self._offer("Bind them?", lambda: self._tmux(key), tmux.carry_out, suggested=False)
 
     def _tmux(self, key: str | None) -> Integration:
         wanted = integrate.wanted_tmux(key, uninstall=False)
@@ -241,15 +244,6 @@ class Walk:
 
     def _say(self, *lines: str) -> None:
         printing.lines(f"  {safe.line(line)}" for line in lines)
-
-
-def _agent_line(one: Mapping[str, Any]) -> str:
-    """Return an installed agent with its version and its login, as far as it is known."""
-    login = {True: "logged in", False: "not logged in", None: "its login is not known"}[one["loggedIn"]]
-    if one["loggedIn"] is not True:
-        login += f": {one['howToLogIn']}"
-    version = one["version"] or "of an unknown version"
-    return f"{one['name']} {version}: {' '.join(one['command'])} ({login})"
 
 
 # --- the demo ---

@@ -21,10 +21,8 @@ from tmuxagents.tools.catalogue import TOOLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from typing import Any
-
-    from tmuxagents.tools.door import Answer
 
 
 @click.command("tools", epilog="Example: tmuxagents tools --json")
@@ -69,43 +67,36 @@ def call_verb(*, tool: str, arguments: str, streams_it: bool, verbose: bool, wid
             printing.write(jsonline.encode({"v": 1} | _with_children(line, width)))
 
     try:
-        answer, asks = _carry_out(tool, arguments, interrupts, tell if streams_it else None)
+        caller = lookup.here()
+        catalogue.check_name(tool, caller, os.environ)
+        given = check.read(values.read_text(arguments), tool)
+        interrupts.listen()
+        from tmuxagents.tools.door import Door  # noqa: PLC0415  (a refused call needs none of it)
+
+        door = Door(
+            caller,
+            dict(os.environ),
+            interrupts=interrupts,
+            folder=lookup.folder(),
+            socket=group.socket(),
+            hear=tell if streams_it else None,
+        )
+        answer = catalogue.call(tool, given, door)
     except Exception as error:  # noqa: BLE001  (whatever it is, the caller reads JSON)
         problem, log = boundary.problem_of(error)
         document, code = answers.refused(problem, log=log, tool=tool), problem.exit_code
     else:
         printing.warn(dict.fromkeys(answer.warnings))
-        document = _with_children(answer.document(whole=streams_it or verbose or asks), width)
+        whole = streams_it or verbose or given.get("verbose") is True
+        document = _with_children(answer.document(whole=whole), width)
         code = 128 + interrupts.number if interrupts.number else 0
     kind = {"type": "result"} if streams_it else {}
     printing.write(jsonline.encode({"v": 1} | kind | document))
     return code
 
 
-def _carry_out(
-    tool: str, arguments: str, interrupts: SignalInterrupts, tell: Callable[[dict[str, Any]], None] | None
-) -> tuple[Answer, bool]:
-    """Carry out a tool. Return its answer, and whether the arguments request whole documents."""
-    caller = lookup.here()
-    catalogue.check_name(tool, caller, os.environ)
-    given = check.read(values.read_text(arguments), tool)
-    interrupts.listen()
-    from tmuxagents.tools.door import Door  # noqa: PLC0415  (a refused call needs none of it)
-
-    door = Door(
-        caller,
-        dict(os.environ),
-        interrupts=interrupts,
-        folder=lookup.folder(),
-        socket=group.socket(),
-        hear=tell,
-    )
-    answer = catalogue.call(tool, given, door)
-    return answer, given.get("verbose") is True
-
-
 def _with_children(line: dict[str, Any], width: int | None) -> dict[str, Any]:
-    """Return a line of progress with its children in this many columns, for a parent that draws them."""
+    """Return a line of progress with its children, for a parent that draws them in this many columns."""
     if width is None:
         return line
     from tmuxagents import companion  # noqa: PLC0415  (for such a parent alone)
