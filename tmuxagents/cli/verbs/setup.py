@@ -157,7 +157,7 @@ class Walk:
         if self._yes:
             return
         others = [model for model in models or () if model != chosen]
-        shown, more = others[: _SHOWN], len(others) - _SHOWN
+        shown, more = others[:_SHOWN], len(others) - _SHOWN
         self._say(*shown, *([f"and {more} more: tmuxagents models"] if more > 0 else []))
         if models is None:
             self._say(f"{self._agent} cannot be asked for its models: a name is taken as it is")
