@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.harness import eventually
+from tests.apart import apart
+from tests.harness import eventually, stop
 from tests.status.watchers import told
 from tests.terminal import Terminal
 from tests.watcher.lookouts import HOOK, Lookout, end, record, settle, shown, working
 from tmuxagents.runs import events, writing
+from tmuxagents.system import process
 from tmuxagents.watcher import telling
+from tmuxagents.watcher.screens import MOST_NOTICES, Screens
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,6 +100,31 @@ def has_been_told(people: list[Terminal], words: str) -> bool:
     """Say whether each terminal got a notification once, in both ways."""
     both = [f"\x1b]9;{words}\a".encode(), f"\x1b]777;notify;tmuxagents;{words}\a".encode()]
     return all(person.output.count(one) == 1 for person in people for one in both)
+
+
+def test_for_a_silent_server_only_the_newest_notices_are_kept(home: Home, tmux_server: TmuxServer) -> None:
+    server = f"{tmux_server.pid}.{tmux_server.started}.{tmux_server.socket}"
+
+    def notify() -> None:
+        screens = Screens(lambda: None, lambda _: None, lambda _: None)
+        stop(tmux_server.pid)
+        screens.notify([server], "first")
+        screens.step()  # from now on, a call waits for the server
+        for number in range(1000):
+            screens.notify([server], f"number {number}")
+        process.send(tmux_server.pid, tmux_server.started, signal.SIGCONT)
+        screens.flush(20)
+
+    person = Terminal(["tmux", "-S", str(tmux_server.socket), "attach"], home.environment, home.folder)
+    try:
+        eventually(lambda: tmux_server.run("list-clients"))
+        apart(notify)
+        person.shows("number 999\a")
+        shown_at_all = [number for number in range(1000) if f"]9;number {number}\a" in person.text]
+        assert shown_at_all == list(range(1000 - MOST_NOTICES, 1000))
+        assert has_been_told([person], "first")
+    finally:
+        person.close()
 
 
 def test_on_attention_runs_once_each_time_that_a_run_begins_to_wait(

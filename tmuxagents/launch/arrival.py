@@ -1,7 +1,6 @@
 """Wait for the wrapper of a run whose window is open, or give the run up. Joins.
 
-Several windows can be open at once: opening one takes milliseconds, but its wrapper may need ten times as
-long to answer.
+Several windows can be open at once: a wrapper may need ten times as long to answer as its window to open.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ if TYPE_CHECKING:
 ANSWER_LIMIT_S = 30.0
 SLOW_AFTER_S = 2.0
 _LOOK_EVERY_S = 0.25
-_MOST_QUESTIONS = 8  # to tmux: it may report the end late, or its pids are of another namespace
+_MOST_QUESTIONS = 8  # to tmux, which may report the end late, or have pids of another namespace
 _LONGEST_LINE = 200
 
 
 class Launched(NamedTuple):
-    """What was launched, where it can be seen, and what the person should know."""
+    """A run that was launched, the window that shows it, and warnings."""
 
     run: RunView
     session: str | None  # None: a run on another machine that has no window here
@@ -85,32 +84,29 @@ class Arrival:
     def hear(self, *, answered: bool) -> bool:
         """Say whether the wait is over. `answered`: whether the wrapper has answered."""
         self._answered = answered
-        if self._slow is not None and not answered and self._past() >= SLOW_AFTER_S:
+        if answered:
+            return True
+        past_s = time.monotonic() - self._begun
+        if self._slow is not None and past_s >= SLOW_AFTER_S:
             slow, self._slow = self._slow, None
             slow()
-        if not answered:
-            self._look()
-        return answered or self._why is not None
+        if self.due_in() <= 0:  # can an answer still come? tmux is asked only if the program is gone
+            self._looked_at = time.monotonic()
+            pid, started = self.opened.program
+            gone = started is None or process.start_time(pid) != started
+            if gone and self._questions < _MOST_QUESTIONS:
+                self._questions += 1
+                self._why = self._end()
+            if self._why is None and past_s >= ANSWER_LIMIT_S:
+                self._why = f"The window opened, but nobody answered in it within {ANSWER_LIMIT_S:g} s."
+        return self._why is not None
 
     def due_in(self) -> float:
         """Return the seconds until the next look, if no answer comes."""
         return max(0.0, self._looked_at + _LOOK_EVERY_S - time.monotonic())
 
-    def _look(self) -> None:
-        """Check now and then whether an answer can still come. tmux is asked only if the program is gone."""
-        if self.due_in() > 0:
-            return
-        self._looked_at = time.monotonic()
-        pid, started = self.opened.program
-        gone = started is None or process.start_time(pid) != started
-        if gone and self._questions < _MOST_QUESTIONS:
-            self._questions += 1
-            self._why = self._end()
-        if self._why is None and self._past() >= ANSWER_LIMIT_S:
-            self._why = f"The window opened, but nobody answered in it within {ANSWER_LIMIT_S:g} s."
-
     def _end(self) -> str | None:
-        """Return how the window's program ended; None if tmux does not report its end."""
+        """Return how the program in the window ended; None if tmux does not report an end."""
         windows = tmux.Tmux(self.opened.server.socket).windows
         try:
             end = windows.end_of(self.opened.pane)
@@ -131,13 +127,10 @@ class Arrival:
             said = f"{sys.executable} cannot be executed."
         return f"The window opened, but its program ended at once{how}{f': {said}' if said else '.'}"
 
-    def _past(self) -> float:
-        return time.monotonic() - self._begun
-
     def launched(self) -> Launched:
         """Return what was launched. If no wrapper took the run, end it and raise."""
         message = self._why or "Nobody answered in the window."
-        # A wrapper that answers late has the run.
+        # Even a wrapper that answers too late may have taken the run.
         if not self._answered and not self.give_up(message):
             raise Unusable(message, kind="window", hint=f"its run is {os.path.basename(self.run_dir)}")
         self.ours.close()
@@ -145,8 +138,9 @@ class Arrival:
         run = inspect(self.run_dir)
         shown, state = where.state, run.standing.status
         windows = tmux.Tmux(where.server.socket).windows
-        with contextlib.suppress(Unusable, NoSuchRun):  # if this fails, the watcher corrects it
-            while shown != state and not run.ended:  # the run waits for a slot unexpectedly, or does not
+        with contextlib.suppress(Unusable, NoSuchRun):  # if this fails, the watcher corrects the window
+            # The launcher has guessed wrongly whether the run would wait for a slot.
+            while shown != state and not run.ended:
                 windows.set_state(where.window, run.run_id, state)
                 shown, state = state, inspect(self.run_dir).standing.status
         return Launched(run, session=where.session_name, window=where.window, warnings=self.warnings)
@@ -159,9 +153,9 @@ class Arrival:
 def give_up(
     run_dir: str, ours: handover.LauncherEnds | None, message: str, cause: Cause | None = None
 ) -> bool:
-    """End a run unless a wrapper has it; say whether one has. `ours`: the FIFOs of the handover."""
+    """End a run unless a wrapper has it; say whether one has. `ours`: our ends of the handover."""
     if ours is not None:
-        ours.let_go()  # first, and the names stay: a wrapper that comes now turns back
+        ours.let_go()  # before the run is concluded; the names stay, so a wrapper that comes now turns back
     conclude(run_dir, cause=cause, never_came=message)
     if ours is not None:
         ours.close()
@@ -169,9 +163,9 @@ def give_up(
 
 
 def heard(arrivals: Sequence[Arrival | FarArrival], limit_s: float) -> list[Arrival | FarArrival]:
-    """Wait until a wrapper has answered, or its run is given up; return those arrivals."""
+    """Wait until some arrivals are over: a wrapper has answered, or none will. Return them."""
     here = [one for one in arrivals if isinstance(one, Arrival)]
-    if len(here) < len(arrivals):  # another machine has answered already
+    if len(here) < len(arrivals):  # for runs on other machines there is nothing to wait for
         return [one for one in arrivals if one not in here]
     limit_s = min([limit_s, *(one.due_in() for one in here)])
     answered = handover.answered([one.ours for one in here], limit_s)

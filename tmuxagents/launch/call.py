@@ -1,7 +1,7 @@
-"""One call with several runs: a limited number of windows at once; the next opens when a run ends.
+"""Carry out a call with several runs: a limited number work at once, and the next begins when one ends.
 
-A call is refused before its first window opens, or not at all. After that, a run that cannot be opened has
-failed like any other, and the other runs continue.
+A call is refused before its first window opens, or not at all. Afterwards, a run whose window cannot be
+opened has failed like any other, and the other runs continue.
 
 Joins.
 """
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tmuxagents.launch.prepare import Prepared
 
 _OPEN_AT_ONCE = 8  # windows whose wrappers have not answered yet: enough to keep any machine busy
-_ANSWER_S = 0.05  # the wait for an answer, before everything else is checked again
+_ANSWER_S = 0.05  # how long we wait for an answer before everything else is checked again
 
 
 class Task:
@@ -40,7 +40,7 @@ class Task:
     def __init__(self, number: int, prepared: Prepared, runs: str, failed: Cause | None = None) -> None:
         self.number = number
         self.prepared = prepared
-        self.failed_before_start = failed  # why it ends before it begins
+        self.failed_before_start = failed  # the cause of a run that ends before it begins
         self.run_id: str = prepared.plan.run_id
         self.run_dir = f"{runs}/{self.run_id}"
         self.ended = False
@@ -59,7 +59,7 @@ class Task:
         return self.opened and self.arrival is None
 
     def give_up_name(self, error: TmuxAgentsError) -> bool:
-        """Drop the name if another run took it a moment ago; say whether that was the error."""
+        """Drop the name if the error is that another run took it a moment ago; say whether it was."""
         request = self.prepared.request
         if request.name is None or error.faults[0].field != "name" or os.path.isdir(self.run_dir):
             return False
@@ -70,8 +70,8 @@ class Task:
 class Call:
     """The runs of one call.
 
-    `failed`: the causes of the runs that end before they begin, by number. `named`: refuse a name that is
-    taken; otherwise such a run has no name.
+    `failed`: the causes of the runs that end before they begin, by number. `named`: a run whose name is taken
+    by then has failed; otherwise it gets no name.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Call:
         ]
 
     def carry_out(self, tell: Callable[[], float], wake: int, is_cancelled: Callable[[], bool]) -> None:
-        """Open the windows, wait for their runs, report them. Returns when every run has ended.
+        """Open the windows, wait for their runs, report them. Return when every run has ended.
 
         `tell` reports, and returns the (monotonic) moment of the next report. `wake` becomes readable when
         the call may have been cancelled.
@@ -108,7 +108,7 @@ class Call:
                         self._end(task, task.failed_before_start)
                 while not all(task.ended for task in self.tasks):
                     self._go_on(tell, wake, is_cancelled)
-            except BaseException:  # no caller waits for them any more
+            except BaseException:  # no caller waits for the runs any more
                 self._cancel()
                 raise
         tell()
@@ -119,7 +119,9 @@ class Call:
 
     def _go_on(self, tell: Callable[[], float], wake: int, is_cancelled: Callable[[], bool]) -> None:
         """Open one more window if there is room, else wait for something to happen; then check all runs."""
-        following = self._next()
+        arrivals = len(self._arrivals())
+        has_room = arrivals < _OPEN_AT_ONCE and arrivals + len(self._waiting.left) < self._most
+        following = next((task for task in self.tasks if not task.opened), None) if has_room else None
         if following is not None:
             self._open(following)
         if self._arrivals():
@@ -141,15 +143,8 @@ class Call:
     def _arrivals(self) -> list[Arrival | FarArrival]:
         return [task.arrival for task in self.tasks if task.arrival is not None]
 
-    def _next(self) -> Task | None:
-        """Return the task whose turn it is, if there is room for one more."""
-        arrivals = len(self._arrivals())
-        if arrivals >= _OPEN_AT_ONCE or arrivals + len(self._waiting.left) >= self._most:
-            return None
-        return next((task for task in self.tasks if not task.opened), None)
-
     def _open(self, task: Task) -> None:
-        """Open a task's window."""
+        """Open a task's window; a failure is the end of its run."""
         try:
             task.arrival = self._launcher.begin(task.prepared)
         except TmuxAgentsError as error:
@@ -157,11 +152,17 @@ class Call:
                 self._open(task)
                 return
             if not os.path.isdir(task.run_dir):  # refused at the last moment
-                self._launcher.end_unopened(task.prepared, _cause(error))
+                if error.kind == "bad-cwd":
+                    cause = CWD_CHANGED
+                elif isinstance(error, BadRequest):
+                    cause = misconfigured(error.message)
+                else:
+                    cause = Cause(FAILED, "window", error.message)
+                self._launcher.end_unopened(task.prepared, cause)
             self._failed(task, error)
 
     def _hear(self, limit_s: float) -> None:
-        """Wait for wrappers to answer; from then on wait for the ends of their runs."""
+        """Wait for wrappers to answer; from now on we wait for the ends of their runs."""
         for arrival in heard(self._arrivals(), limit_s):
             task = next(task for task in self.tasks if task.arrival is arrival)
             task.arrival = None
@@ -180,15 +181,16 @@ class Call:
             self._waiting.add(task.run_dir)
 
     def _mark(self, task: Task) -> None:
-        """Mark the window of an ended run before the next opens, so that no count exceeds the limit.
+        """Mark the window of an ended run before the next window opens.
 
-        If no window is left to open, the watcher marks it soon enough.
+        Otherwise a person would see more windows of running runs than the limit allows. After the last window
+        was opened, the watcher marks them soon enough.
         """
         if task.window is None or self.cancelled or all(one.opened for one in self.tasks):
             return
         run = inspect(task.run_dir)
         if run.ended:
-            with contextlib.suppress(TmuxAgentsError):  # a mark is not needed
+            with contextlib.suppress(TmuxAgentsError):  # the call goes well without a mark
                 windows = tmux.Tmux(self._launcher.place.socket).windows
                 windows.set_state(task.window, task.run_id, run.standing.status)
 
@@ -203,12 +205,3 @@ class Call:
             if not task.opened:
                 self._end(task, PARENT)
         stop([task.run_dir for task in self.tasks if not task.ended], PARENT)
-
-
-def _cause(error: TmuxAgentsError) -> Cause:
-    """Return the cause for a run that was refused after its call had begun."""
-    if error.kind == "bad-cwd":
-        return CWD_CHANGED
-    if isinstance(error, BadRequest):
-        return misconfigured(error.message)
-    return Cause(FAILED, "window", error.message)

@@ -1,4 +1,4 @@
-"""What must hold before a run is made: a folder, tmux, a disk, a place in the queue, a name of its own.
+"""Check what a launch needs before a run is made: folder, tmux, disk, a place in the queue, a free name.
 
 Each check raises before anything exists. All are cheap: no process is started if a tmux server answers.
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from tmuxagents.launch.plan import LaunchRequest
     from tmuxagents.registry.database import Registry, Row
     from tmuxagents.registry.lookup import Caller
-    from tmuxagents.runs.inspect import RunView
     from tmuxagents.settings.keys import Settings
     from tmuxagents.tmux.place import ChosenServer
 
@@ -120,12 +119,12 @@ def refuse_namesake(book: Registry, caller: Caller, request: LaunchRequest) -> N
         message = f'The name "{name}" is the beginning of a run\'s id.'
         raise BadRequest(message, kind="bad-argument", hint="add a letter that is not a to f", field="name")
     namesakes = [row for row in book.named(name) if row.project == request.project]
-    if any(_live(row, caller, book) for row in namesakes):
+    if any(_is_active(row, caller, book) for row in namesakes):
         raise _taken(request)
 
 
 def keep_name(caller: Caller, request: LaunchRequest, name: str | None) -> tuple[LaunchRequest, list[str]]:
-    """Give a run the name of the run it follows; if an active run has that name, return a warning."""
+    """Give a run the name of the one that it continues or repeats; if it is taken, return a warning."""
     if request.name is not None or name is None:
         return request, []
     named = request._replace(name=name)
@@ -138,9 +137,9 @@ def keep_name(caller: Caller, request: LaunchRequest, name: str | None) -> tuple
 
 @contextlib.contextmanager
 def claimed_name(caller: Caller, request: LaunchRequest) -> Iterator[None]:
-    """Hold the lock on all names while a run of this name is made; refuse a name that is taken.
+    """Refuse a name that is taken; else hold the lock on all names while the run is made.
 
-    The run directories decide, not the registry: that is a cache, which may be removed meanwhile.
+    The run directories decide, not the registry, since a cache may be removed meanwhile.
     """
     if request.name is None:
         yield
@@ -156,7 +155,7 @@ def claimed_name(caller: Caller, request: LaunchRequest) -> Iterator[None]:
 
 
 def awaited(caller: Caller, after: Iterable[str]) -> set[str]:
-    """Return the runs that a run waits for, and those that these wait for."""
+    """Return the runs that a run waits for, directly or through others."""
     found: set[str] = set()
     queue = list(after)
     for run_id in queue:
@@ -170,15 +169,14 @@ def awaited(caller: Caller, after: Iterable[str]) -> set[str]:
 def others_at_work(book: Registry, caller: Caller, cwd: str, *, besides: Container[str]) -> Sequence[str]:
     """Return the names or ids of the other active runs in a directory, newest first."""
     there = [row for row in book.open_rows() if row.cwd == cwd and row.run_id not in besides]
-    return [row.name or row.run_id[:SHORT_ID] for row in there if _live(row, caller, book)]
+    return [row.name or row.run_id[:SHORT_ID] for row in there if _is_active(row, caller, book)]
 
 
 def warn_of_others(names: Sequence[str]) -> str:
     """Return the warning of other runs in the directory, and what to do about them."""
-    shown = [
-        *names[:_MOST_SHOWN],
-        *([f"{len(names) - _MOST_SHOWN} more"] if len(names) > _MOST_SHOWN else []),
-    ]
+    shown = list(names[:_MOST_SHOWN])
+    if len(names) > _MOST_SHOWN:
+        shown.append(f"{len(names) - _MOST_SHOWN} more")
     who = " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
     work = "works" if len(names) == 1 else "work"
     return f"{who} already {work} in this directory (--after {names[0]} waits, --cwd DIR works elsewhere)"
@@ -190,12 +188,12 @@ def _taken(request: LaunchRequest) -> BadRequest:
     return BadRequest(message, kind="bad-argument", hint=hint, field="name")
 
 
-def _live(row: Row, caller: Caller, book: Registry) -> RunView | None:
+def _is_active(row: Row, caller: Caller, book: Registry) -> bool:
+    """Say whether a run is active, by its directory."""
     run_dir = f"{caller.runs}/{row.run_id}"
     if row.concluded or not os.path.isdir(run_dir):
-        return None
+        return False
     try:
-        run = inspect(run_dir, checkpoint=book.checkpoints([row.run_id]).get(row.run_id))
+        return not inspect(run_dir, checkpoint=book.checkpoints([row.run_id]).get(row.run_id)).ended
     except NoSuchRun:  # removed a moment ago
-        return None
-    return None if run.ended else run
+        return False

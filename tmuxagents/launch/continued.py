@@ -1,6 +1,6 @@
-"""What a run takes over from the session that it continues: the recorded set-up, and the conversation.
+"""What a run takes over from the session that it continues: set-up, model, conversation and usage; and words.
 
-The set-up comes from the session's own plans. A preset file that has changed since does not count.
+The set-up comes from the session's own plans. A preset file that has changed since then does not count.
 
 Pure.
 """
@@ -33,15 +33,15 @@ AS_BEFORE = "as that run did"
 
 
 class Continued(NamedTuple):
-    """The session that a run continues, and what it takes over from it.
+    """The session that a run continues, and what the run takes over from it.
 
     `set_up` goes into the plan, `texts` into the run directory. `transcript` is the conversation so far, if
     the prompt replays it. Without `model`, the call, a preset or a setting names one. `preset` is read anew,
-    only for its key and its account, since no file of a run holds their secrets.
+    but only for its key and its account: they are secrets, which no file of a run holds.
     """
 
     session_id: str
-    run_id: str  # the session's latest
+    run_id: str  # the run from which the session continues
     created_at: float = 0.0
     transcript: str | None = None
     set_up: SetUp | None = None
@@ -57,7 +57,7 @@ class Continued(NamedTuple):
 
 
 def place(machine: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return where a run whose files are here is continued or repeated: where it worked itself."""
+    """Return the place in a request to continue or repeat a run: the same machine, or Slurm as before."""
     if machine is None:
         return {"on": HERE}
     partition, options = machine.get("partition"), machine.get("options")
@@ -73,12 +73,12 @@ def set_up(plan: Plan) -> SetUp:
 
 
 def preset(plan: Plan) -> str | None:
-    """Return the preset of a run, by a name that means the same file today."""
+    """Return the name of a run's preset with its source, so that no other file of that name is meant."""
     return f"{plan.preset_source}:{plan.preset}" if plan.preset and plan.preset_source else plan.preset
 
 
 def model(plan: Plan, used: str | None) -> Resolved | None:
-    """Return the model in a session's latest plan, else the model that its child reported."""
+    """Return the model in a plan, else the one that the child reported (`used`)."""
     planned = plan.resolved_model
     if planned and plan.model_source != OWN:
         return Resolved(plan.requested_model or planned, planned, plan.model_source or None)
@@ -86,7 +86,7 @@ def model(plan: Plan, used: str | None) -> Resolved | None:
 
 
 def kept_session(plan: Plan, state: RunState, *, keeps_unanswered: bool) -> ChildSession:
-    """Return the session of an agent that keeps its sessions itself, or why it cannot be continued."""
+    """Return the child's session if its agent keeps sessions itself, or why it cannot be continued."""
     if state.child_session is None:
         return ChildSession(
             problem=f"run {plan.run_id[:_SHORT]} ended before its child said the session's id"
@@ -100,7 +100,7 @@ def kept_session(plan: Plan, state: RunState, *, keeps_unanswered: bool) -> Chil
 
 
 def baseline(plan: Plan, state: RunState) -> dict[str, Any]:
-    """Return the usage of a session so far: that of its latest run, added to the usage before it."""
+    """Return the usage of a session up to the end of a run: the run's own, added to the usage before it."""
     earlier = plan.baseline or {}
     figures = {key: value for key, value in state.usage.items() if is_figure(value)}
     return {
@@ -122,7 +122,7 @@ def replayed(run_id: str, why: str) -> str:
 
 
 def unsealed(run_id: str, name: str) -> str:
-    """Say that a preset is read anew, since no seal confirms the set-up of its run."""
+    """Say that a preset is read anew, since no seal confirms how the run was set up."""
     return f"run {run_id[:_SHORT]} has no seal that says how it was set up: preset {name} is read anew"
 
 

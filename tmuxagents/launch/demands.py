@@ -1,4 +1,4 @@
-"""Refusals before a run is made: what an agent cannot do, and all faults of a call as one error. Pure."""
+"""Refuse what an agent cannot do, and join all faults of a call into one error. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WORDS = {can.ADD: "added to its system prompt", can.REPLACE: "in place of its s
 
 
 class Met(NamedTuple):
-    """How the agent meets the demands: with this permission, and these tools under its own names."""
+    """What an agent gets for the demands of a run: a permission, and tools under the agent's own names."""
 
     permission: str | None
     tools: Sequence[str]
@@ -38,14 +38,22 @@ def meet(name: str, has: Capabilities, request: LaunchRequest, preset: Preset | 
             message = f"The agent {name} has no permission levels: it may do what its tools can."
         faults.append(Fault("bad-argument", message, field="permission"))
     tools = list(preset.tools or ()) if preset else []
-    mapped = [has.tools.get(tool, tool) for tool in tools]
     own = preset is None or preset.of is None or preset.of.agent == name
-    faults += _tool_faults(name, has, tools, reads=has.reads_tools and (own or not has.tools))
+    if has.reads_tools and (own or not has.tools):
+        pass  # it knows other tools, too
+    elif tools and not has.tools:
+        message = f"The agent {name} cannot be restricted to a list of tools; use permission instead."
+        faults.append(Fault("bad-preset", message, field="tools"))
+    else:
+        for tool in tools:
+            if tool not in has.tools and tool not in has.tools.values():
+                message = f"The agent {name} has no tool {tool}: it has {', '.join(has.tools)}."
+                faults.append(Fault("bad-preset", message, field="tools"))
     faults += _other_faults(name, has, request, preset)
     if faults:
         hint = f"leave it out, or choose another agent: tmuxagents agents shows what {name} can do"
         raise BadRequest(faults[0].message, kind=faults[0].kind, hint=hint, faults=faults)
-    return Met(given, mapped)
+    return Met(given, [has.tools.get(tool, tool) for tool in tools])
 
 
 def _permission(has: Capabilities, request: LaunchRequest, preset: Preset | None) -> str | None:
@@ -65,23 +73,10 @@ def _permission(has: Capabilities, request: LaunchRequest, preset: Preset | None
     return wanted
 
 
-def _tool_faults(name: str, has: Capabilities, tools: Sequence[str], *, reads: bool) -> Iterator[Fault]:
-    """Yield faults for tools that the agent lacks. `reads`: it knows other tools, too."""
-    if reads:
-        return
-    if tools and not has.tools:
-        message = f"The agent {name} cannot be restricted to a list of tools; use permission instead."
-        yield Fault("bad-preset", message, field="tools")
-        return
-    for tool in tools:
-        if tool not in has.tools and tool not in has.tools.values():
-            message = f"The agent {name} has no tool {tool}: it has {', '.join(has.tools)}."
-            yield Fault("bad-preset", message, field="tools")
-
-
 def _other_faults(
     name: str, has: Capabilities, request: LaunchRequest, preset: Preset | None
 ) -> Iterator[Fault]:
+    """Yield what the agent cannot do apart from permission and tools."""
     if request.driver == records.LIVE and can.LIVE not in has.seats:
         yield Fault("bad-argument", f"The agent {name} cannot run live.", field="driver")
     if request.model and not has.takes_model:
@@ -130,7 +125,7 @@ class Faults:
     def add_refusal(
         self, refusal: TmuxAgentsError, place: str = "", *, rename: Mapping[str, str] | None = None
     ) -> None:
-        """Add the faults of a later step's refusal, with `place` before their fields, some renamed."""
+        """Add the faults of a refusal by a later step. `place` goes before their fields; some are renamed."""
         for fault in refusal.faults:
             field = (rename or {}).get(fault.field or "", fault.field)
             whole = ".".join(part for part in (place, field) if part) or None
@@ -145,7 +140,7 @@ class Faults:
         return any(field == place or field.startswith((f"{place}.", f"{place}[")) for field in fields)
 
     def has(self, message: str) -> bool:
-        """Say whether this was found already."""
+        """Say whether there is a fault with this message."""
         return any(fault.message == message for _, fault, _ in self._found)
 
     def is_about(self, field: str | None) -> bool:

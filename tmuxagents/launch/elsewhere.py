@@ -1,7 +1,4 @@
-"""A run that works elsewhere, on another machine or as a job: its marker, its row, the window that shows it.
-
-Joins.
-"""
+"""What runs on another machine and jobs of Slurm have in common: machine.json, and the window here. Joins."""
 
 from __future__ import annotations
 
@@ -12,7 +9,6 @@ from tmuxagents import tmux
 from tmuxagents.errors import TmuxAgentsError
 from tmuxagents.launch.arrival import Launched
 from tmuxagents.machines import link
-from tmuxagents.registry import learn, lookup
 from tmuxagents.runs import writing
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.tmux import place
@@ -27,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def marker(host: str, engine: str, *, state: str, **more: Any) -> dict[str, Any]:
-    """Return the machine.json of a run that was not handed over yet."""
+    """Return the marker of a run that was not handed over yet: the content of its machine.json."""
     return {
         "v": 1,
         "host": host,
@@ -40,47 +36,37 @@ def marker(host: str, engine: str, *, state: str, **more: Any) -> dict[str, Any]
     }
 
 
-def register(launcher: Launcher, run_dir: str) -> None:
-    """Put a run into the registry, so that lists show it."""
-    row = learn.row_of(run_dir)
-    lookup.with_registry(launcher.caller, lambda book: book.save([row] if row else []))
-
-
 def arrival(
     launcher: Launcher, prepared: Prepared, run_dir: str, host: str, warnings: Sequence[str]
 ) -> FarArrival:
     """Start a mirror for a run that was handed over, and try to open its window here; return the run."""
     link.ensure_mirror(launcher.caller.home, host, launcher.environment)
+    request, run_id = prepared.request, prepared.plan.run_id
+    name = place.safe_name(request.name or request.preset or "", run_id[:8])
+    argv = [sys.executable, "-P", "-m", "tmuxagents", "_far", "window", run_dir]
+    session = window = None
     try:
-        session, window = _open_window(launcher, prepared, run_dir)
+        state = inspect(run_dir).standing.status
+        order = tmux.Order(run_id, name=name, argv=argv, state=state, folder=request.project or "/")
+        server = tmux.Tmux(launcher.place.socket, umask=launcher.umask)
+        opened = server.windows.open(order, launcher.home_of(request))
+        found = {
+            "socketPath": opened.server.socket,
+            "serverPid": opened.server.pid,
+            "serverStartTime": opened.server.start_time,
+            "session": opened.session_name,
+            "window": opened.window,
+            "pane": opened.pane,
+        }
+        writing.change_machine(run_dir, {"tmux": found})
+        session, window = opened.session_name, opened.window
     except TmuxAgentsError as why:
-        session, window, warnings = None, None, [*warnings, f"It has no window here: {why.message}"]
+        warnings = [*warnings, f"It has no window here: {why.message}"]
     return FarArrival(Launched(inspect(run_dir), session, window, [*warnings]))
 
 
-def _open_window(launcher: Launcher, prepared: Prepared, run_dir: str) -> tuple[str, str]:
-    """Open the window that shows the mirror of a run, and record where the window is."""
-    plan, request = prepared.plan, prepared.request
-    name = place.safe_name(request.name or request.preset or "", plan.run_id[:8])
-    argv = [sys.executable, "-P", "-m", "tmuxagents", "_far", "window", run_dir]
-    state = inspect(run_dir).standing.status
-    order = tmux.Order(plan.run_id, name=name, argv=argv, state=state, folder=request.project or "/")
-    server = tmux.Tmux(launcher.place.socket, umask=launcher.umask)
-    opened = server.windows.open(order, launcher.home_of(request))
-    found = {
-        "socketPath": opened.server.socket,
-        "serverPid": opened.server.pid,
-        "serverStartTime": opened.server.start_time,
-        "session": opened.session_name,
-        "window": opened.window,
-        "pane": opened.pane,
-    }
-    writing.change_machine(run_dir, {"tmux": found})
-    return opened.session_name, opened.window
-
-
 class FarArrival:
-    """A run that works elsewhere, or will be handed over again: there is nothing left to wait for."""
+    """A run that works elsewhere, or will be handed over again. Like an `Arrival`, but never waits."""
 
     __slots__ = ("_launched", "run_dir", "warnings")
 

@@ -1,7 +1,7 @@
 """Launch a run on another machine: make its directory here, then hand the run over. Joins.
 
 `launch/far_side` is the other end. The run's id is chosen here, so a run that is handed over twice is made
-only once there. The request stays in the run's directory here until the far machine has the run.
+only once there. The run's directory here keeps the request until the far machine has the run.
 """
 
 from __future__ import annotations
@@ -38,18 +38,10 @@ if TYPE_CHECKING:
     from tmuxagents.presets.preset import Preset
     from tmuxagents.runs.inspect import RunView
 
-REQUEST = "request.json"  # in the run's directory, until the far machine has the run
+REQUEST = "request.json"
 _LIMIT_S = 60.0  # a far agent may have to be asked for its models first
 _HOME = "~"
-_UNCLEAR = ("internal", "far-answer")  # errors that do not say whether there is a run
-
-
-def _on_over_there(request: LaunchRequest) -> str | None:
-    """Return the `--on` of the launch over there; None unless the caller named that host's Slurm."""
-    wanted = parse_on(request.on or "")
-    if not wanted.is_slurm:
-        return None
-    return f"{records.SLURM}:{wanted.partition}" if wanted.partition else records.SLURM
+_UNCLEAR = ("internal", "far-answer")  # kinds of errors after which the run may exist there
 
 
 def _host(request: LaunchRequest, environment: Mapping[str, str]) -> Host:
@@ -81,6 +73,7 @@ def prepare(launcher: Launcher, request: LaunchRequest, call: InCall | None = No
         lookup.with_registry(
             launcher.caller, lambda book: checks.refuse_namesake(book, launcher.caller, request)
         )
+    # The far machine makes the plan in force; until then, this sketch of it is the run's plan here.
     sketched = launcher.sketch(request._replace(cwd=cwd), call)
     asked = _asked(request, sketched.plan, cwd, preset, host)
     here = {
@@ -130,6 +123,10 @@ def _asked(
     blocks: list[str] = []
     if request.files:
         blocks = file_blocks(request.files, request.cwd, allow_outside=request.allow_outside)
+    on = None  # of the launch over there
+    wanted = parse_on(request.on or "")
+    if wanted.is_slurm or host.engine == hosts.SLURM:
+        on = f"{records.SLURM}:{wanted.partition}" if wanted.partition else records.SLURM
     return {
         "v": 1,
         "runId": plan.run_id,
@@ -153,22 +150,22 @@ def _asked(
         "maxRunning": host.max_running,
         "resumes": request.resumes,
         "retries": request.retries,
-        "on": _on_over_there(request) or (records.SLURM if host.engine == hosts.SLURM else None),
+        "on": on,
         "sbatch": list(request.sbatch),
     }
 
 
 def begin(launcher: Launcher, prepared: Prepared) -> FarArrival:
-    """Make the run here, hand it over, and open the window that shows it. A refused run leaves nothing."""
+    """Make the run here, hand it over, and open the window that shows it. A refusal leaves no run here."""
     request = prepared.request
     host = _host(request, launcher.environment)
     with checks.claimed_name(launcher.caller, request):
         run_dir = launcher.make(prepared)
     warnings = [*launcher.warnings, *prepared.warnings]
     if not request.after:
-        held = writing.lock(run_dir, _LIMIT_S)  # else a mirror might hand it over, too
+        held = writing.lock(run_dir, _LIMIT_S)  # so that no mirror hands it over at the same time
         try:
-            if not is_submitted(run_dir):  # the mirror may have been first
+            if not is_submitted(run_dir):  # a mirror may have been first
                 warnings += submit(run_dir, host, launcher.environment)
         except BaseException as error:
             may_be_there = isinstance(error, (Unreachable, ssh.CutOff)) and error.asked
@@ -178,7 +175,7 @@ def begin(launcher: Launcher, prepared: Prepared) -> FarArrival:
         finally:
             if held is not None:
                 os.close(held)
-    elsewhere.register(launcher, run_dir)
+    launcher.register(run_dir)
     project.link(request.project, run_dir)
     return elsewhere.arrival(launcher, prepared, run_dir, host.name, warnings)
 
@@ -189,10 +186,10 @@ def is_submitted(run_dir: str) -> bool:
 
 
 def submit(run_dir: str, host: Host, environment: Mapping[str, str]) -> Sequence[str]:
-    """Hand a run over, for the first time or again: the far machine makes it only once. Return warnings.
+    """Hand a run over, for the first time or again; return warnings.
 
     Raises if the far machine refuses the run, or never got the request. If the connection breaks after the
-    request, the run may be there. Then it is handed over again as soon as the host answers.
+    request, the run may be there. Then a mirror hands it over again as soon as the host answers.
     """
     asked = directory.read_bytes(f"{run_dir}/{REQUEST}")
     if asked is None:
@@ -207,13 +204,15 @@ def submit(run_dir: str, host: Host, environment: Mapping[str, str]) -> Sequence
     except Unusable as why:
         if why.kind not in _UNCLEAR:
             raise
-        receipt = _receipt(asked, host, environment)  # the run may have been made before that went wrong
+        receipt = _receipt(
+            asked, host, environment
+        )  # a run that was made before the error stays the only one
     take_receipt(run_dir, receipt, host)
     return [str(one) for one in refusals.many(receipt.get("warnings"))]
 
 
 def _receipt(asked: bytes, host: Host, environment: Mapping[str, str]) -> dict[str, Any]:
-    """Ask the far machine for a run; return its receipt."""
+    """Send the request for a run to the far machine; return the receipt."""
     words, greeting = ["_far", "launch"], requests.HELLO
     return requests.ask(host, words, environment, text=asked, limit_s=_LIMIT_S, greeting=greeting)
 
@@ -237,7 +236,7 @@ def take_receipt(run_dir: str, receipt: Mapping[str, Any], host: Host) -> None:
 def readiness(run_dir: str) -> tuple[bool, Cause | None]:
     """Say whether a run that waits for others can be handed over, or why it ends before it begins.
 
-    When it can, the answers of the others are put into its task.
+    If it can, this puts the answers of the others into its task.
     """
     machine = directory.read_machine(run_dir) or {}
     here = machine.get("here")
@@ -270,7 +269,7 @@ def end_unsent(run_dir: str, cause: Cause) -> None:
 def again(
     launcher: Launcher, run: RunView, wanted: WantedRun, *, retries: bool = False, reopens: bool = False
 ) -> tuple[str, Launched]:
-    """Have a run's machine continue its session, or repeat the run; return which, and the new run."""
+    """Let a run's machine continue its session or repeat the run; return words for that, and the new run."""
     plan, host = run.plan, str(run.host)
     if reopens:
         message = f"The session is on {host}, and can be opened again only there."

@@ -1,4 +1,4 @@
-"""Launch a run here for a tmuxagents on another machine: once, however often it is requested. Joins."""
+"""Launch a run for a tmuxagents on another machine: once, however often the run is requested. Joins."""
 
 from __future__ import annotations
 
@@ -67,16 +67,21 @@ def _launch(
     launcher = Launcher(caller, environment, umask=umask)
     number = asked.get("number")
     call = InCall(run_id, str(asked.get("callId") or run_id), number if type(number) is int else 0)
-    request = _request(asked, environment, preset=_take_preset(launcher, asked.get("preset")))
+    preset, sent = None, asked.get("preset")
+    if isinstance(sent, dict):  # its file came with the request: it is the only preset that there is
+        from tmuxagents.text import yaml  # noqa: PLC0415  (few requests have a preset)
+
+        whose = AGENTS.get(str(sent.get("of")))
+        about: dict[str, Any] = {key: str(sent.get(key)) for key in SENT}
+        launcher.preparing.take_preset(PresetFile(**about, of=whose.agent_files() if whose else None))
+        preset = yaml.parse(str(sent.get("text"))).fields.get("name")
+    request = _request(asked, environment, preset=preset if isinstance(preset, str) else None)
     before = asked.get("resumes") or asked.get("retries")
-    if before is None:
-        checks.check_cwd(request.cwd)
-        launcher.check_surroundings()
-        prepared = launcher.prepare(request, call)
     try:
         if before is not None:
             return _again(launcher, request, str(before), call, resumes=bool(asked.get("resumes")))
-        return launcher.start(prepared).warnings
+        checks.check_cwd(request.cwd)
+        return launcher.launch(request, call).warnings
     except TmuxAgentsError as error:
         if directory.read_plan(f"{caller.runs}/{run_id}") is None:
             raise
@@ -86,7 +91,7 @@ def _launch(
 def _again(
     launcher: Launcher, request: LaunchRequest, before: str, call: InCall, *, resumes: bool
 ) -> list[str]:
-    """Continue the session of a run here, or do the run again."""
+    """Continue the session of a run that is here, or repeat the run; return warnings."""
     from tmuxagents.launch import resume  # noqa: PLC0415  (most requests begin a session)
 
     wanted = resume.WantedRun(
@@ -100,26 +105,13 @@ def _again(
     if resumes:
         how, launched = resume.resume(launcher, before, wanted, call)
         return [how, *launched.warnings]
-    _, launched = resume.retry(launcher, f"{launcher.caller.runs}/{before}", wanted._replace(task=""), call)
-    return launched.warnings
-
-
-def _take_preset(launcher: Launcher, sent: Any) -> str | None:
-    """Make a preset file that was sent the only preset; return the name in it."""
-    if not isinstance(sent, dict):
-        return None
-    from tmuxagents.text import yaml  # noqa: PLC0415  (few requests have a preset)
-
-    whose = AGENTS.get(str(sent.get("of")))
-    about: dict[str, Any] = {key: str(sent.get(key)) for key in SENT}
-    launcher.preparing.take_preset(PresetFile(**about, of=whose.agent_files() if whose else None))
-    name = yaml.parse(str(sent.get("text"))).fields.get("name")
-    return name if isinstance(name, str) else None
+    return resume.retry(launcher, f"{launcher.caller.runs}/{before}", wanted, call)[1].warnings
 
 
 def _request(
     asked: Mapping[str, Any], environment: Mapping[str, str], *, preset: str | None
 ) -> LaunchRequest:
+    """Return the request for a launch on this machine, with each value of a wrong type left out."""
     texts = {key: value if isinstance(value := asked.get(key), str) else None for key in _TEXTS}
     home = places.user_home(environment)
     named = str(asked.get("cwd") or "~")

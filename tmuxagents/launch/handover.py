@@ -1,11 +1,11 @@
 """Hand the launcher's environment to the wrapper, through two FIFOs in the run directory and no file.
 
-The launcher opens both before it opens the window. So a wrapper can distinguish a slow launcher (nothing to
-read yet) from one that is gone (end of file). The wrapper answers with one byte when it holds the lock and
-has its working directory. Only then does the launcher report the run as launched.
+The launcher opens both FIFOs before it opens the window. So a wrapper can distinguish a slow launcher
+(nothing to read yet) from one that is gone (end of file). The wrapper answers with one byte once the child
+has started, or the run has to wait, or has ended. Only then does the launcher report the run as launched.
 
-The wrapper of a job begins long after its launcher has gone. The run directory of a job therefore has the
-environment in a file, until the wrapper has the run, or the run is concluded without a wrapper.
+The wrapper of a job begins long after its launcher has gone. So a job's run directory has the environment in
+a file, until the wrapper has the run, or the run is concluded without a wrapper.
 
 Touches: the run directory.
 """
@@ -51,9 +51,8 @@ class Handed:
         self.environment = environment
         self.umask = umask
         self.limits = limits
-        self.working_directory = (
-            working_directory  # device and inode: a folder may be replaced before the start
-        )
+        # Device and inode: the folder may be replaced before the start.
+        self.working_directory = working_directory
         self.window = window  # the wrapper's place in tmux, which the launcher knows from opening it
         self.session = session
         self.queued = queued  # in a batch system: the wrapper may begin hours later, on another machine
@@ -153,7 +152,7 @@ def is_expected(run_dir: str) -> bool:
 
 
 def receive(run_dir: str, limit_s: float) -> Handed | None:
-    """Take over what the launcher hands over; None if it is gone, or silent for too long."""
+    """Return what the launcher hands over; None if it is gone, or silent for too long."""
     try:
         handle = os.open(f"{run_dir}/{ORDERS}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

@@ -1,8 +1,8 @@
-"""Runs as jobs of Slurm: each is handed in exactly once. Joins.
+"""Hand runs in as jobs of Slurm, each exactly once. Joins.
 
-This machine and the nodes share the home, so the run directory is the truth on all of them. `machine.json`
-in it names the run's job; it is written before the job is handed in, and again after. If a launcher dies in
-between, `watcher/keep` finds the job by its name, or concludes the run.
+This machine and the nodes share the home, so the run directory is the truth on all of them. Its machine.json
+is written before the job is handed in, and gets the job's id afterwards. If a launcher dies in between,
+`watcher/keep` finds the job by its name, or concludes the run.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def submit_run(launcher: Launcher, prepared: Prepared) -> tuple[str, list[str]]:
             raise
         warnings.append(f"{words} The run waits until Slurm says whether it has the job.")
     finally:
-        elsewhere.register(launcher, run_dir)
+        launcher.register(run_dir)
     return run_dir, warnings
 
 

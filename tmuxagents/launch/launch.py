@@ -1,7 +1,7 @@
 """Launch a run: plan it, write its directory, open its window, hand over (then launch/arrival waits). Joins.
 
-A refusal comes before the directory is written, and leaves nothing. Any later failure is a result: no run
-stays queued for ever because its launcher had trouble with tmux.
+A refusal comes before the directory is written, and leaves nothing. Any later failure ends the run with a
+result: no run stays queued for ever because its launcher had trouble with tmux.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ class Launcher:
         project_presets: bool = True,
         slow: Callable[[], None] = lambda: None,
     ) -> None:
-        self.umask = umask  # the caller's: what the child and a new tmux server get
+        self.umask = umask  # the caller's; the child and a new tmux server get it
         self.caller = caller
         self.environment = environment
         self.settings: Settings = load.load(environment, caller.project)
-        self._own: set[str] = set()  # the runs launched here: no warning of other tasks of the same call
+        self._own: set[str] = set()  # the runs launched here: none of them is warned of another one
         self._told_of_others = False  # one warning a call is enough
         self.slow = slow  # called if a wrapper takes long
         self._leave: Leave | None = None  # of a child that may launch children
@@ -75,7 +75,7 @@ class Launcher:
         return self.start(self.prepare(request, call))
 
     def check_surroundings(self) -> None:
-        """Refuse every run that the machine, or the caller's own run, does not allow."""
+        """Refuse to launch if the machine does not allow it, or the run in which the caller is a child."""
         with self.explaining():
             self._leave = nesting.check(self.environment, self.caller.runs)
             checks.check_machine(self.caller, self.place, self.environment, self.settings)
@@ -85,7 +85,11 @@ class Launcher:
         with self.explaining():
             if request.name is not None:  # a letter and its accent are one sign, however they were typed
                 request = request._replace(name=unicodedata.normalize("NFC", request.name))
-            request = self._placed(request)
+            if request.on is None and request.preset is not None and not request.continues:
+                preset = self.preparing.chooser().choose(request.preset, cwd=request.cwd)
+                request = request._replace(on=preset.on)
+            if request.on == HERE:
+                request = request._replace(on=None)
             if request.on is not None:
                 from tmuxagents.launch import far  # noqa: PLC0415  (most runs work here)
 
@@ -103,16 +107,9 @@ class Launcher:
                 )
         return prepared
 
-    def _placed(self, request: LaunchRequest) -> LaunchRequest:
-        """Return the request with the machine for the run: that of the call, else of the preset."""
-        if request.on is None and request.preset is not None and not request.continues:
-            preset = self.preparing.chooser().choose(request.preset, cwd=request.cwd)
-            request = request._replace(on=preset.on)
-        return request._replace(on=None) if request.on == HERE else request
-
     @contextlib.contextmanager
     def explaining(self) -> Iterator[None]:
-        """Add the warnings of settings and presets to a refusal: a part left out may be the reason."""
+        """Add warnings to a refusal: a setting or preset that was left out may be the reason for it."""
         try:
             yield
         except TmuxAgentsError as refusal:
@@ -141,7 +138,7 @@ class Launcher:
             is_job = parse_on(request.on).host is None
             return job.begin(self, prepared) if is_job else far.begin(self, prepared)
         checks.check_cwd(request.cwd)  # again: the tasks before this one may have taken long
-        there = os.stat(request.cwd)  # it may be replaced before the child enters it
+        there = os.stat(request.cwd)  # with this, the wrapper notices if the folder is replaced
         run_dir = f"{self.caller.runs}/{prepared.plan.run_id}"
         ours: handover.LauncherEnds | None = None
         try:
@@ -163,11 +160,15 @@ class Launcher:
         """Make a run that ends before it has a window; return its directory."""
         run_dir = self.make(prepared)
         conclude(run_dir, cause=cause, never_came=cause.message, gone=True)
-        lookup.with_registry(self.caller, lambda book: book.save(filter(None, [learn.row_of(run_dir)])))
+        self.register(run_dir)
         return run_dir
 
+    def register(self, run_dir: str) -> None:
+        """Put a run into the registry, so that lists show it."""
+        lookup.with_registry(self.caller, lambda book: book.save(filter(None, [learn.row_of(run_dir)])))
+
     def make(self, prepared: Prepared, more: Mapping[str, bytes] | None = None) -> str:
-        """Make the run's directory, with `more` files than those prepared; return its path."""
+        """Make the run's directory, with the prepared files and `more`; return its path."""
         before = prepared.request.continues
         now = round(before.moment(time.time()) if before else time.time(), 3)
         plan = prepared.plan.changed(created_at=now)  # a call may have prepared it long ago
@@ -187,24 +188,19 @@ class Launcher:
     def _current_pane(self) -> str | None:
         """Return the caller's pane if windows open in its session, and it is on the chosen server."""
         inside = self._inside
-        if (
-            self.settings.tmux_session != _CURRENT
-            or inside is None
-            or inside.server.socket != self.place.socket
-        ):
-            return None
-        return inside.pane
+        is_there = inside is not None and inside.server.socket == self.place.socket
+        return inside.pane if inside and is_there and self.settings.tmux_session == _CURRENT else None
 
     # --- known before there is a window -------------------------------------------------------------------
 
     def _remember(self, request: LaunchRequest, run_dir: str) -> list[str]:
-        """Put the run into the registry, and warn of other runs that work in its directory."""
-        row, own = learn.row_of(run_dir), os.path.basename(run_dir)
-        awaited = checks.awaited(self.caller, request.after)  # never at work at the same time
+        """Put the run into the registry; return warnings, also of other runs that work in its directory."""
+        row = learn.row_of(run_dir)
+        self._own.add(os.path.basename(run_dir))
+        awaited = checks.awaited(self.caller, request.after)  # they end before this run works
 
         def ask(book: Registry) -> Sequence[str]:
             book.save([row] if row else [])
-            self._own.add(own)
             if self._told_of_others:
                 return ()
             return checks.others_at_work(book, self.caller, request.cwd, besides=self._own | awaited)

@@ -1,6 +1,6 @@
-"""Children that may launch children: which, how deep, and how many may share one root. Joins.
+"""Children that may launch children: which may, how deep, and how many runs may share one root. Joins.
 
-Only a preset of the user's allows it (`nesting`). The plan of a child's run sets the limit, and the child's
+Only the user's own presets allow nesting. The plan of a child's run sets the limit, and the child's
 environment can only lower it. This is a rule for agents that follow rules, not a sandbox: docs/presets.md
 describes what it does not prevent.
 """
@@ -25,11 +25,11 @@ CHILD, RUN = "PI_SUBAGENTS_CHILD", "TMUXAGENTS_RUN"
 DEPTH, ROOT = "TMUXAGENTS_NESTING", "TMUXAGENTS_ROOT"
 MOST_RUNS = 16  # of one root, itself included
 MOST_LEVELS = 3
-_DAY_S = 86_400  # a clock may be set back meanwhile
+_DAY_S = 86_400  # the clock may have been set back by so much
 
 
 class Leave:
-    """What a child that may launch children passes on to them: their root, and how deep they may go."""
+    """A child's permission to launch children: the root of their runs, and the levels allowed below them."""
 
     __slots__ = ("depth", "root")
 
@@ -39,10 +39,10 @@ class Leave:
 
 
 def check(environment: Mapping[str, str], runs: str) -> Leave | None:
-    """Return what a child passes on to its children, None if none calls; raise if it may not launch."""
+    """Return the leave of the child that calls, None if the caller is no child; raise if it has none."""
     if not is_child(environment):
         return None
-    given = _leave(environment, runs)
+    given = _proved_leave(environment, runs)
     if given is None:
         hint = "do the work yourself, or say in your answer what should be delegated"
         raise BadRequest("A child agent may not launch agents of its own.", kind="nested", hint=hint)
@@ -54,7 +54,7 @@ def check(environment: Mapping[str, str], runs: str) -> Leave | None:
 def refuse_crowd(run_dir: str) -> None:
     """Remove a run that was just made, and raise, if too many runs share its root.
 
-    Each launcher writes first and then counts. So of several at once, the last one to count sees all runs.
+    Each launcher makes its run first and counts afterwards. So the last of several to count sees all runs.
     """
     root = _root_of(run_dir)
     runs, run_id = os.path.split(run_dir)
@@ -69,8 +69,8 @@ def _crowded(root: str) -> BadRequest:
     return BadRequest(message, kind="nested", hint=hint)
 
 
-def _leave(environment: Mapping[str, str], runs: str) -> Leave | None:
-    """Return what a child passes on. It must work in the run that its environment names."""
+def _proved_leave(environment: Mapping[str, str], runs: str) -> Leave | None:
+    """Return a child's leave if the caller really works in the run that its environment names."""
     run_id = environment.get(RUN, "")
     if not is_run_id(run_id):
         return None
@@ -91,7 +91,7 @@ def _root_of(run_dir: str) -> str | None:
 
 
 def _count(root: str, runs: str) -> int:
-    """Count the runs that share a root, ended ones too. Runs older than the root are not read."""
+    """Count the runs that share a root, ended ones too. Plans of runs older than the root are not read."""
     top = directory.read_plan(f"{runs}/{root}")
     since = top.created_at - _DAY_S if top and top.created_at is not None else 0.0
     count = 0
@@ -109,7 +109,7 @@ def _count(root: str, runs: str) -> int:
 
 
 def is_child(environment: Mapping[str, str]) -> bool:
-    """Say whether a child is calling: one of a run, or of another program that marks its children so."""
+    """Say whether a child is calling: ours, or that of another program with the same mark."""
     return environment.get(CHILD) == "1"
 
 
@@ -120,16 +120,16 @@ def depth_of(set_up: SetUp) -> int:
 
 
 def leave(environment: Mapping[str, str], plan: Plan) -> Leave | None:
-    """Return what a child passes on, by its environment and the plan of its run; None if it launches none."""
+    """Return a child's leave by its environment and the plan of its run; None if it may launch no child."""
     said = environment.get(DEPTH, "")
     depth = min(int(said), depth_of(plan)) if said.isascii() and said.isdigit() and len(said) == 1 else 0
     return Leave(plan.root, depth - 1) if depth >= 1 and plan.root else None
 
 
 def bounded(run_id: str, set_up: SetUp, given: Leave | None) -> tuple[SetUp, str | None]:
-    """Return the set-up with the levels of children that are left, and the run's root.
+    """Return the set-up with the levels that are really allowed below the run, and the run's root.
 
-    `set_up` has what the run's own preset wants; `given` has what the launching child may pass on.
+    `set_up` has the levels that the run's preset wants. `given` is the leave of the child that launches it.
     """
     wanted = depth_of(set_up)
     if given is not None:
@@ -138,9 +138,10 @@ def bounded(run_id: str, set_up: SetUp, given: Leave | None) -> tuple[SetUp, str
 
 
 def variables(plan: Plan, *, home: str, socket: str | None) -> dict[str, str]:
-    """Return a child's variables for nesting; if it may launch, also the state directory and server.
+    """Return a child's variables for nesting.
 
-    So its children are counted with it, and their windows open beside its own.
+    A child that may launch gets the state directory and the tmux server, too: so its children are counted
+    with it, and their windows open beside its own.
     """
     root, depth = plan.root, depth_of(plan)
     if not root:

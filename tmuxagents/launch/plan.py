@@ -1,8 +1,6 @@
-"""The plan of a run, made from a request before anything else exists, or refused; and what `--on` means.
+"""Make the plan of a run from a request, or refuse it; parse `--on`; write the receipt. Pure.
 
-`presets/fields` has what a preset decides. `agents/models` has what decides the model.
-
-Pure.
+`presets/fields` has the rules for a preset's part of the plan, `agents/models` those for the model.
 """
 
 from __future__ import annotations
@@ -20,6 +18,7 @@ from tmuxagents.text import safe
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Any
 
     from tmuxagents.agents.models import Resolved
     from tmuxagents.launch.continued import Continued
@@ -44,7 +43,7 @@ NO_PRESET = SetUp(
     preset_from=None,
 )
 DEFAULT_TIMEOUT_S = 600.0
-HERE = "here"  # as a machine: this one, whatever a preset says
+HERE = "here"  # for `--on`: this machine, even if the preset names another
 _SLURM_AT = f"{records.SLURM}@"
 ARTIFACTS = {
     "events": "events.jsonl",
@@ -56,6 +55,16 @@ ARTIFACTS = {
 }
 
 
+# The same in every new plan.
+_FIXED: dict[str, Any] = {
+    "step": None,
+    "session_path": ARTIFACTS["session"],
+    "artifacts": ARTIFACTS,
+    "written": None,
+}
+_AGENT_FACTS = ("agent_command", "agent_version", "agent_kind", "initiator")  # found out with the model
+
+
 class Destination(NamedTuple):
     """Where `--on` puts a run: HOST, slurm, slurm:PARTITION, slurm@HOST or slurm@HOST:PARTITION."""
 
@@ -65,7 +74,7 @@ class Destination(NamedTuple):
 
 
 def parse_on(on: str) -> Destination:
-    """Parse `--on`. It is not checked whether there is such a host."""
+    """Parse `--on`, without a check whether there is such a host."""
     place, _, partition = on.partition(":")
     if place == records.SLURM:
         return Destination(None, is_slurm=True, partition=partition or None)
@@ -75,7 +84,7 @@ def parse_on(on: str) -> Destination:
 
 
 class LaunchRequest(NamedTuple):
-    """A run that a caller requests. The preset fills in each None, and then the settings do."""
+    """A run that a caller requests. Each None is filled in from the preset, else from the settings."""
 
     task: str
     cwd: str
@@ -91,7 +100,7 @@ class LaunchRequest(NamedTuple):
     after: Sequence[str] = ()  # run ids
     allow_outside: bool = False  # files of other folders may go into the prompt
     keep_background: bool = False
-    needs_model: bool = True  # else the agent's own default will do
+    needs_model: bool = True  # if False, the agent's own default is good enough
     keeps: Resolved | None = None  # the model of the run that is repeated, unless the call names one
     continues: Continued | None = None
     driver: str | None = None
@@ -99,10 +108,10 @@ class LaunchRequest(NamedTuple):
     reopens: bool = False  # the child gets no prompt: a person continues its session
     on: str | None = None  # another machine, by its name among the user's hosts
     sbatch: Sequence[str] = ()  # options for Slurm, if the run becomes a job
-    far_cwd: str | None = None  # the working directory there, as it was named
-    resumes: str | None = None  # the run there whose session it continues
-    retries: str | None = None  # the run there that it repeats
-    session: str | None = None  # the session of either
+    far_cwd: str | None = None  # the working directory on the other machine, as the caller named it
+    resumes: str | None = None  # the far run whose session it continues
+    retries: str | None = None  # the far run that it repeats
+    session: str | None = None  # the session of that run
     blocks: Sequence[str] | None = None  # the files of a prompt that another machine has read already
 
 
@@ -116,7 +125,7 @@ class InCall(NamedTuple):
 
 
 class Target(NamedTuple):
-    """Where the window of a run opens; `launcher`: the tmux server that it is launched from."""
+    """Where the window of a run opens; `launcher`: the tmux server from which the run is launched."""
 
     socket: str | None
     session: str | None
@@ -124,7 +133,7 @@ class Target(NamedTuple):
 
 
 def check(request: LaunchRequest) -> None:
-    """Refuse a request that no preset or model could make right."""
+    """Refuse a request that is wrong whatever its preset and model are."""
     found = list(_faults(request))
     if found:
         first, hint = found[0]
@@ -139,7 +148,7 @@ def check_preset(preset: Preset, request: LaunchRequest) -> None:
         raise BadRequest(found[0].message, kind=found[0].kind, hint=hint, faults=found)
 
 
-def plan_run(  # noqa: PLR0913  (all that decides something of a run)
+def plan_run(  # noqa: PLR0913  (a plan depends on all of these)
     request: LaunchRequest,
     *,
     call: InCall,
@@ -151,8 +160,10 @@ def plan_run(  # noqa: PLR0913  (all that decides something of a run)
 ) -> Plan:
     """Return the plan of a run whose request was checked. `root`: see launch/nesting."""
     before = request.continues
+    of_agent = {fact: getattr(model, fact, None) for fact in _AGENT_FACTS}
+    others: dict[str, Any] = {**_FIXED, **set_up.fields(), **of_agent}
     return Plan(
-        **set_up.fields(),
+        **others,
         root=root,
         run_id=call.run_id,
         session_id=before.session_id if before else call.run_id,
@@ -160,7 +171,6 @@ def plan_run(  # noqa: PLR0913  (all that decides something of a run)
         name=request.name,
         mode=request.mode,
         task_index=call.number,
-        step=None,
         agent=request.agent or keys.DEFAULT_AGENT,
         driver=request.driver or BATCH,
         requested_model=model.requested if model else request.model,
@@ -174,8 +184,6 @@ def plan_run(  # noqa: PLR0913  (all that decides something of a run)
         files=[spec.document() for spec in request.files],
         after=list(request.after),
         resumes=before.run_id if before else None,
-        session_path=ARTIFACTS["session"],
-        artifacts=ARTIFACTS,
         created_at=round(before.moment(now) if before else now, 3),
         tmux_socket=target.socket,
         tmux_session=target.session,
@@ -185,26 +193,21 @@ def plan_run(  # noqa: PLR0913  (all that decides something of a run)
         reopens=request.reopens,
         replayed=None if before is None or before.transcript is None else len(before.transcript),
         task_name=call.task_name,
-        agent_command=model.agent_command if model else None,
-        agent_version=model.agent_version if model else None,
-        agent_kind=model.agent_kind if model else None,
         permission=request.permission,
         child_session=before.child_session if before else None,
         baseline=before.baseline if before else None,
-        initiator=model.initiator if model else None,
-        written=None,
     )
 
 
 def set_up_of(request: LaunchRequest, preset: Preset | None) -> SetUp:
-    """Return the set-up of a run's child: that of its session, else of its preset, else a plain one."""
+    """Return the set-up of a child: that of the session it continues, else its preset's, else a plain one."""
     if request.continues is not None and request.continues.set_up is not None:
         return request.continues.set_up
     return fields.set_up(preset) if preset else NO_PRESET
 
 
 def prompt_files(preset: Preset | None) -> dict[str, bytes]:
-    """Return the system prompt files beside the plan, by name."""
+    """Return the system prompt files that go beside the plan, by name."""
     texts = fields.files(preset) if preset else {}
     return {name: text.encode("utf-8") for name, text in texts.items()}
 
@@ -240,7 +243,7 @@ def _faults(request: LaunchRequest) -> Iterator[tuple[Fault, str | None]]:
 
 
 def receipt(plan: Plan, status: str, *, host: str | None = None) -> str:
-    """Return the receipt of a run for a person: its name, its machine, its preset, its model."""
+    """Return the receipt of a run for a person."""
     started = "Queued" if status == records.QUEUED else "Started"
     whose = " of this project" if plan.preset_source == "project" else ""
     if plan.preset_from:
@@ -250,19 +253,16 @@ def receipt(plan: Plan, status: str, *, host: str | None = None) -> str:
     title = words.title(plan.name, plan.task)
     called = title if plan.name else f'"{title}"'
     called += f" on {safe.line(host)}" if host is not None else ""
-    is_open = host is not None and plan.resolved_model is None  # that machine decides, once it has the run
-    known = ", ".join([*preset, *live, *([] if is_open else [_model(plan)])])
+    if plan.resolved_model is not None:
+        default = f", {plan.agent}'s default" if plan.model_source == "agent" else ""
+        model = [f"model {safe.line(plan.resolved_model)}{default}"]
+    else:  # on another machine, the model is decided once that machine has the run
+        model = [f"{plan.agent}'s default model"] if host is None else []
+    known = ", ".join([*preset, *live, *model])
     return f"{started} {called} ({known})." if known else f"{started} {called}."
 
 
-def _model(plan: Plan) -> str:
-    if plan.resolved_model is None:
-        return f"{plan.agent}'s default model"
-    default = f", {plan.agent}'s default" if plan.model_source == "agent" else ""
-    return f"model {safe.line(plan.resolved_model)}{default}"
-
-
 def is_name(name: str) -> bool:
-    """Say whether a run can have this name. Letters of any language are safe on a screen and in a shell."""
+    """Say whether a run can have this name. Letters of all languages are safe on a screen and in a shell."""
     letters = all(letter.isalnum() or letter in "._-/" for letter in name)
     return 0 < len(name) <= _LONGEST_NAME and letters and name[0].isalnum() and not records.is_run_id(name)

@@ -1,7 +1,4 @@
-"""The runs that another run waits for: their answers, or why that run ends before it begins.
-
-Joins.
-"""
+"""The runs that another run waits for: their answers, or the ending that they cause for it. Joins."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ _SHORT = 8
 
 
 def judge(run_dir: str) -> tuple[RunView | None, Verdict | None]:
-    """Return the run while it is active, or the ending that it causes for the run that waits for it.
+    """Return a run while it is active, or the ending that it causes for the run that waits for it.
 
     Both are None if the run has completed.
     """

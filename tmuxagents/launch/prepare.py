@@ -1,8 +1,6 @@
-"""Plan the runs of a call: read their presets and files, resolve their models, or refuse the whole call.
+"""Plan the runs of a call, from their presets, files and models, or refuse the whole call. Joins.
 
-Nothing is written here: a call that is refused here leaves no run.
-
-Joins.
+Nothing is written here, so a call that is refused here leaves no run.
 """
 
 from __future__ import annotations
@@ -37,9 +35,9 @@ if TYPE_CHECKING:
 
 
 class Prepared(NamedTuple):
-    """A run that is planned but not yet made: its request, its plan, the texts of its directory.
+    """A run that is planned but not yet made: its request, its plan, the texts for its directory.
 
-    `variables` go into the child's environment, and into no file.
+    `variables` go into the child's environment and into no file, since they may hold secrets.
     """
 
     request: LaunchRequest
@@ -78,7 +76,7 @@ class PlanSurroundings(NamedTuple):
 
 
 def new_call() -> InCall:
-    """Return the place of the first run of a call, or its only one."""
+    """Return a new call's id, and the place of its first run."""
     run_id = os.urandom(8).hex()
     return InCall(run_id, run_id)
 
@@ -109,7 +107,7 @@ class Preparing:
         request = self._filled_in(request, preset)
         model = self._model(request, preset)
         name = request.agent or self._settings.default_agent
-        agent = installed.agent_of(name, self._settings)  # known: it has just been asked for its models
+        agent = installed.agent_of(name, self._settings)  # it exists: it has just been asked for its models
         met = demands.meet(name, agent.capabilities(), request, preset)
         plan = around.plan(request._replace(permission=met.permission), model=model, preset=preset)
         if preset is not None and list(plan.tools) != met.tools:
@@ -135,7 +133,7 @@ class Preparing:
         return Prepared(request, plan, texts, variables, list(dict.fromkeys(warnings)))
 
     def _model(self, request: LaunchRequest, preset: Preset | None) -> Resolved:
-        """Return the model of a run: that of the session it continues, unless the call names another."""
+        """Return the model that the call names, else that of the session or run before, else by the rules."""
         before = request.continues
         kept = None if request.model else request.keeps or (before.model if before else None)
         keyed = _keyed(request, preset)
@@ -175,7 +173,7 @@ class Preparing:
         self._chooser = Chooser(self._caller.folder, self._environment, self._settings, only=file)
 
     def left_out(self) -> list[str]:
-        """Return warnings of presets that could not be read, if any were."""
+        """Return warnings about presets that could not be read."""
         return self._chooser.survey.warnings if self._chooser else []
 
     def _filled_in(self, request: LaunchRequest, preset: Preset | None) -> LaunchRequest:
@@ -184,7 +182,7 @@ class Preparing:
         timeout, spared = request.timeout, request.keep_background
         if timeout is None:
             timeout = preset.timeout if preset else None
-        # A session keeps its own rule for what is spared; the current settings do not count.
+        # In a session, `keep_background` stays as it was, whatever the settings are now.
         if request.continues is None or preset is not None:
             named = preset.keep_background if preset else None
             spared |= settings.keep_background if named is None else named
@@ -197,12 +195,15 @@ class Preparing:
 
 
 def _keyed(request: LaunchRequest, preset: Preset | None) -> Preset | None:
-    """Return the preset whose key and account the child uses: the run's, or that of its session."""
+    """Return the preset whose key and account the child uses: its own, else that of its session."""
     return preset or (request.continues.preset if request.continues else None)
 
 
 def _variables(plan: Plan, settings: Settings, keyed: Preset | None) -> tuple[dict[str, str], list[str]]:
-    """Return the variables of another account, home or key, and warnings; those of the preset come last."""
+    """Return the child's variables for another home, account or key, and warnings.
+
+    The preset's variables replace those of the settings.
+    """
     variable = installed.agent_of(plan.agent, settings).home_variable
     given = [(settings.agent_homes.get(plan.agent), settings.agent_variables.get(plan.agent))]
     given += [(keyed.home, keyed.variables)] if keyed else []
@@ -230,8 +231,8 @@ def prepare(
 ) -> list[Prepared]:
     """Plan all runs of a call, or refuse the whole call with all its faults.
 
-    `listed`: the requests come from a list, so each fault names the place in it. `after`: for each request,
-    the earlier ones of the list that it waits for.
+    `listed`: the requests come from a list, so each fault names a place in it. `after`: for each request, the
+    numbers of the earlier requests for which its run waits.
     """
     launcher.check_surroundings()
     batch, faults, prepared = Batch(launcher), Faults(), []
@@ -249,7 +250,7 @@ def prepare(
 
 
 class Batch:
-    """The runs of one call while they are prepared: they share a call id, and no two share a name."""
+    """The runs of one call while they are prepared. They share a call id, and no two share a name."""
 
     def __init__(self, launcher: Launcher) -> None:
         self.launcher = launcher

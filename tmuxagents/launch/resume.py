@@ -1,9 +1,9 @@
-"""A new run in the session of one that has ended: natively, or by a transcript in the prompt. Joins.
+"""Continue the session of a run that has ended, or repeat a run, by launching a new run. Joins.
 
-Natively, the session file of the latest run is copied into the new run's directory, so that each directory is
-complete. If a child could not continue that file, the prompt has a transcript instead, and the receipt gives
-the reason. The session keeps the set-up of its latest plan. If its preset has changed since, the receipt
-warns. Only the API key or the account is taken from the preset's file, because runs do not store secrets.
+A session continues natively if it can: the new run's directory gets a copy of the child's session file. If no
+child could continue that file, the prompt has a transcript instead, and the receipt gives the reason. The
+session keeps the set-up in its latest plan, and the receipt warns if the preset has changed since then. Only
+the API key or account is taken from the preset's file, because runs do not store secrets.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _PROBLEMS = {
 
 
 class WantedRun(NamedTuple):
-    """What the caller wants of the new run. None: as before. `cwd` is for a replay only."""
+    """The caller's wishes for the new run. None: as before. `cwd` is for a replay only."""
 
     task: str = ""
     model: str | None = None
@@ -79,8 +79,8 @@ def retry(
 ) -> tuple[str | None, Launched]:
     """Repeat a run as a new one; return how that continues a session, if it does, and what was launched.
 
-    A run that continued a session continues it again from the same point. The child does not know what was
-    said in the session since; a warning says so. The task is that of the run, not one in `wanted`.
+    If the run continued a session, the new one continues it from the same point. A warning says that the
+    child does not know what was said in the session since then. The task in `wanted` does not count.
     """
     run = inspect(run_dir)
     if run.is_far:
@@ -130,7 +130,7 @@ def _request_like(plan: Plan, wanted: WantedRun, caller: Caller) -> LaunchReques
     )
 
 
-def _go_on(  # noqa: PLR0913  (which session, and how it goes on)
+def _go_on(  # noqa: PLR0913  (which session, and how it continues)
     launcher: Launcher,
     reference: str,
     wanted: WantedRun,
@@ -139,7 +139,7 @@ def _go_on(  # noqa: PLR0913  (which session, and how it goes on)
     reopens: bool = False,
     call: InCall | None = None,
 ) -> tuple[str, Launched]:
-    """Launch a run in a session; hold the session until the wrapper of the new run has begun."""
+    """Launch a run in a session; hold the session until the new run's wrapper has answered."""
     with sessions.held(reference, launcher.caller) as run_dirs:
         newest = inspect(run_dirs[-1])
         if newest.is_far:
@@ -165,8 +165,8 @@ def transcript(run_dirs: Iterable[str]) -> str:
 class _Turn:
     """The next run of a session, before it is planned. `again`: the run that it repeats, if any.
 
-    The child continues from the run `_before` and is set up like the run `_like`. Both are the latest run of
-    the session, unless a run is repeated.
+    The child continues after the run `_before`, and is set up like the run `_like`. Both are the session's
+    latest run, unless a run is repeated: then `_like` is that run, and `_before` the one it continued.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class _Turn:
         self._again = again is not None
         self._like = inspect(again or run_dirs[-1])
         sealed = launched_with(self._like)
-        self._plan = sealed.plan or self._like.plan  # of the run that it is like
+        self._plan = sealed.plan or self._like.plan
         self._set_up = LastSetUp(self._plan, sealed, launcher.settings)
         self.warnings = list(self._set_up.warnings)
         self._run_dirs = run_dirs if again is None else self._until_before(run_dirs)
@@ -217,25 +217,43 @@ class _Turn:
 
     def request(self) -> LaunchRequest:
         """Return the request for the run."""
-        plan, wanted = self._plan, self._wanted
+        plan, wanted, set_up, child = self._plan, self._wanted, self._set_up, self._child
+        before, newest = self._before, directory.read_plan(self._newest)
         cwd = self._cwd()
+        native = child.problem is None
+        has_file = native and child.id is None
+        session = {directory.SESSION: child.text.encode("utf-8")} if has_file else {}
+        continues = Continued(
+            plan.session_id,
+            before.run_id,
+            created_at=newest.created_at or 0.0 if newest else 0.0,
+            transcript=None if native else transcript(self._run_dirs),
+            set_up=set_up.recorded,
+            texts={**set_up.texts, **session},
+            model=continued.model(plan, self._like.state.model),
+            preset=set_up.keyed,
+            child_session=child.id,
+            baseline=continued.baseline(before.plan, before.state) if child.id else None,
+        )
+        if self._again:
+            specs = [prompt.read(value, field="files") for value in plan.files]
+        else:
+            specs = prepare.parse_files(wanted.files, cwd)
         caller = self._launcher.caller
         request = _request_like(plan, wanted, caller)._replace(
             cwd=cwd,
-            preset=self._set_up.preset,
+            preset=set_up.preset,
             name=wanted.name,
-            files=[prompt.read(value, field="files") for value in plan.files]
-            if self._again
-            else prepare.parse_files(wanted.files, cwd),
+            files=specs,
             allow_outside=self._again and plan.allow_outside,
-            continues=self._continued(),
+            continues=continues,
         )
         request, warnings = checks.keep_name(caller, request, plan.name)
         self.warnings += warnings
         return request
 
     def _own_session(self) -> ChildSession:
-        """Return the child's session in the run before, or why no child could continue it."""
+        """Return the child's own session after the run before, or why no child could continue it."""
         run_id = self._before.run_id
         agent = find(self._before.plan.agent, self._before.plan.agent_kind)
         if agent is not None and agent.keeps_sessions:
@@ -243,7 +261,7 @@ class _Turn:
                 self._before.plan, self._before.state, keeps_unanswered=agent.keeps_unanswered
             )
         own = f"{files.resolve(self._launcher.caller.runs)}/{run_id}/{directory.SESSION}"
-        # Read like the files for a prompt: whole, up to a limit, and no other file than this one.
+        # Like the files for a prompt, it is read whole, up to a limit, and no other file in its place.
         found = files.read(own, limit=SESSION_LIMIT, may=lambda there: there == own)
         if found.problem is not None or agent is None:
             problem = _PROBLEMS.get(found.problem or "", "cannot be read")
@@ -256,11 +274,11 @@ class _Turn:
         return child
 
     def _cwd(self) -> str:
-        """Return where the new run works: where its session did, unless a replay names another folder."""
+        """Return the working directory: that of the session, unless a replay names another one."""
         recorded = self._plan.cwd
         if self._wanted.cwd is not None:
             return self._wanted.cwd
-        # A child works where its session says, even if the path in the plan leads elsewhere by now.
+        # A child works in the folder that its session names, even if the plan's path leads elsewhere by now.
         if self._child.problem is None and files.resolve(recorded) != files.resolve(self._child.cwd):
             there = self._child.cwd
             self.warnings.append(f"the child works in {there}, as its own session says, not in {recorded}")
@@ -269,24 +287,6 @@ class _Turn:
             message = f"The working directory of the session is gone: {recorded}."
             raise BadRequest(message, kind="bad-cwd", hint="give --replay --cwd DIR", field="cwd")
         return recorded
-
-    def _continued(self) -> Continued:
-        run, native, set_up = self._like, self._child.problem is None, self._set_up
-        newest = directory.read_plan(self._newest)
-        has_file = native and self._child.id is None
-        own = {directory.SESSION: self._child.text.encode("utf-8")} if has_file else {}
-        return Continued(
-            self._plan.session_id,
-            self._before.run_id,
-            created_at=newest.created_at or 0.0 if newest else 0.0,
-            transcript=None if native else transcript(self._run_dirs),
-            set_up=set_up.recorded,
-            texts={**set_up.texts, **own},
-            model=continued.model(self._plan, run.state.model),
-            preset=set_up.keyed,
-            child_session=self._child.id,
-            baseline=continued.baseline(self._before.plan, self._before.state) if self._child.id else None,
-        )
 
 
 # --- how the last run was set up --------------------------------------------------------------------------
@@ -302,9 +302,10 @@ def launched_with(run: RunView) -> Sealed:
 
 
 class LastSetUp:
-    """How the child of a run was set up: the part `recorded` in the plan, its files, and warnings.
+    """The set-up of an earlier run's child: `recorded` in the plan, with its `texts`, and warnings.
 
-    Without a seal nothing is recorded, and `preset` names the preset to be read anew.
+    Without a seal, the plan is not trusted: nothing is recorded, and `preset` names the one to be read anew.
+    `keyed` is the preset whose key or account the child uses.
     """
 
     __slots__ = ("keyed", "preset", "recorded", "texts", "warnings")
@@ -319,11 +320,9 @@ class LastSetUp:
             self.warnings.append(continued.unsealed(plan.run_id, self.preset))
         if self.recorded is None:
             return
-        paths = {
-            directory.SYSTEM_PROMPT: plan.system_prompt_path,
-            directory.APPEND_SYSTEM_PROMPT: plan.append_system_prompt_path,
-        }
-        self.texts = {name: sealed.texts[name] for name, path in paths.items() if path}
+        names = [directory.SYSTEM_PROMPT] if plan.system_prompt_path else []
+        names += [directory.APPEND_SYSTEM_PROMPT] if plan.append_system_prompt_path else []
+        self.texts = {name: sealed.texts[name] for name in names}
         if plan.preset_path:
             self._look_at_file(plan, settings)
         if plan.account != (self.keyed.account if self.keyed else None):

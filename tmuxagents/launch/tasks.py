@@ -1,4 +1,4 @@
-"""A tasks file: JSON or YAML text becomes items, or one refusal with all its faults. Pure."""
+"""Parse a tasks file: its JSON or YAML becomes items, or one refusal with all faults. Pure."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tmuxagents.text import safe, yaml
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
-IN_LAYOUTS = ("preset", "task", "model", "cwd", "name", "timeout", "files")  # the keys of a task there
+IN_LAYOUTS = ("preset", "task", "model", "cwd", "name", "timeout", "files")  # keys of a task in a layout
 KEYS = (*IN_LAYOUTS, "agent", "permission", "on", "after")
-_OF_ONE = ("task", "name", "after")  # no defaults
+_OF_ONE = ("task", "name", "after")  # keys that `defaults` may not have
 _OF_FILE = ("tasks", "defaults", "concurrency")
 REMOVED = {
     "agent": "name a preset instead",
@@ -81,20 +81,19 @@ def parse(text: str, source: str) -> TasksFile:
         faults += item_faults(item, f"tasks[{number}]", KEYS)
     if faults:
         raise _refusal(faults, source)
-    return TasksFile([_item({**defaults, **item}) for item in document], concurrency)
-
-
-def _item(fields: Mapping[str, Any]) -> Item:
-    after = fields.get("after") or ()
-    names = (after,) if isinstance(after, str) else tuple(after)
-    limit = rules.seconds(fields.get("timeout"))
-    return Item(**{**fields, "timeout": limit, "files": fields.get("files") or (), "after": names})
+    items = []
+    for item in document:
+        fields = {**defaults, **item}
+        after, limit = fields.get("after") or (), rules.seconds(fields.get("timeout"))
+        names = (after,) if isinstance(after, str) else tuple(after)
+        items.append(Item(**{**fields, "timeout": limit, "files": fields.get("files") or (), "after": names}))
+    return TasksFile(items, concurrency)
 
 
 def dependencies(items: Sequence[Item]) -> list[tuple[list[int], list[str]]]:
     """Return, for each task, the tasks of the file that it waits for, and the other runs that it names.
 
-    A task may name only earlier ones, so no task waits for itself.
+    A task may name only tasks above it, so no task waits for itself.
     """
     known: dict[str, int] = {}
     found = []
@@ -128,7 +127,7 @@ def _default_faults(defaults: Any) -> Iterator[Fault]:
 
 
 def _document(text: str, source: str) -> Any:
-    """Read a text: as JSON if possible, since that has no limits of size."""
+    """Read a text, as JSON if possible, since our YAML reader has limits of size."""
     if text.lstrip()[:1] in ("{", "["):
         try:
             return json.loads(text)
@@ -151,7 +150,7 @@ def _refusal(faults: list[Fault], source: str) -> BadRequest:
 
 
 def _key_fault(key: Any, place: str, keys: Sequence[str]) -> Fault:
-    """Return the fault of a wrong key, with the right ones."""
+    """Return the fault of a wrong key; the message names the right ones."""
     shown = safe.cut(safe.line(str(key)), 40)
     field = f"{place}.{shown}" if place else shown
     if key in REMOVED:
@@ -161,7 +160,7 @@ def _key_fault(key: Any, place: str, keys: Sequence[str]) -> Fault:
 
 
 def item_faults(item: Any, place: str, keys: Sequence[str] = IN_LAYOUTS) -> Iterator[Fault]:
-    """Yield what is wrong with one task, which is at `place` and may have these keys."""
+    """Yield the faults of one task, which is at `place` and may have these keys."""
     if not isinstance(item, dict):
         yield Fault("bad-tasks", f"{place} is not a list of key and value.", field=place)
         return

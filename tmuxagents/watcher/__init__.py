@@ -1,7 +1,5 @@
-"""The process that brings news from run directories to the registry, the status line and the announcements.
+"""The processes in the background. The watcher keeps registry, status line and announcements current. Joins.
 
-Nothing depends on the watcher except what it shows. `main` is in watcher/run; system/watcher_lock starts the
-process.
-
-Joins.
+No run depends on the watcher. `main` is in watcher/run, and system/watcher_lock starts the process. `keep`
+and `mirror` are processes of their own, for jobs of Slurm and for each host.
 """

@@ -1,7 +1,7 @@
-"""The keeper of runs in Slurm: records what they wait for, and concludes those whose job is over. Joins.
+"""The keeper of runs in Slurm: it records what they wait for, and concludes those whose job is over. Joins.
 
 A lock allows one keeper for a state directory. The keeper asks Slurm about all jobs at once, often while they
-change and seldom while they do not. If Slurm does not answer, that is only recorded: no run changes.
+change and seldom while they do not. Silence of Slurm is recorded, but changes no run.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from tmuxagents.runs.endings import Cause
     from tmuxagents.slurm.jobs import Job
 
-_LOOK_S = 1.0  # for new runs and for results, in the run directories
-_ASK_S, _ASK_AT_MOST_S, _SLOWER = 2.0, 30.0, 1.5  # between two requests to Slurm, which serves many
+_LOOK_S = 1.0  # between two looks into the run directories
+_ASK_S, _ASK_AT_MOST_S, _SLOWER = 2.0, 30.0, 1.5  # between two requests to Slurm, which serves many people
 _GRACE_S = 3.0  # the result may need a moment from the node's file system to ours
-_DEAD_S = 10.0  # Slurm may still report why a wrapper was killed
+_DEAD_S = 10.0  # until then, Slurm may report why a wrapper was killed
 _ABSENT_S = 20.0  # a job that Slurm has not listed for this long is forgotten
 
 
 def keep(home: str, environment: Mapping[str, str]) -> None:
-    """Keep a state directory's runs in Slurm until none is left; leave if another process keeps them."""
+    """Keep a state directory's runs in Slurm until none is left; return at once if another keeper does."""
     keeper = JobKeeper(home, environment)
     while keeper.open_runs():
         held = link.take(home, records.SLURM)
@@ -55,8 +55,8 @@ class JobKeeper:
         self._runs = f"{home}/runs"
         self._home = home
         self._environment = environment
-        self._done: set[str] = set()  # ended, or no job of Slurm
-        self._since: dict[tuple[str, str], float] = {}  # (run, condition) -> since when
+        self._done: set[str] = set()  # runs that have ended, or are no jobs
+        self._since: dict[tuple[str, str], float] = {}  # (run, condition) -> since when it holds
         self._heard_at, self._unreachable_since = link.heard(home, records.SLURM)
         self._pause_s = _ASK_S
 
@@ -110,36 +110,33 @@ class JobKeeper:
                 conclude(run_dir, never_came="Slurm has forgotten the job.", gone=True)
             return False
         self._since.pop((name, "absent"), None)
-        return self._compare(run_dir, marker, job)
-
-    def _compare(self, run_dir: str, marker: Mapping[str, Any], job: Job) -> bool:
-        """Act on the state of a run's job; say whether anything has changed."""
-        name = os.path.basename(run_dir)
+        wrapper = directory.identity_of(directory.read_wrapper(run_dir))
+        changed = True
         if job.is_over:
             if self._lasts(name, "over", _GRACE_S):
                 conclude(run_dir, cause=job.cause, never_came=job.never_came, gone=True)
-            return True
-        wrapper = directory.identity_of(directory.read_wrapper(run_dir))
-        if job.is_queued and wrapper is not None:  # it ran and was queued again, but a run starts only once
-            return self._call_off(run_dir, job, jobs.PREEMPTED)
-        if job.is_running and process.presence(wrapper) == records.GONE:
+        elif job.is_queued and wrapper is not None:  # it was queued again, but a run starts only once
+            self._call_off(run_dir, job, jobs.PREEMPTED)
+        elif job.is_running and process.presence(wrapper) == records.GONE:
             # The wrapper was killed together with Slurm's process beside it, so Slurm has not noticed.
-            return self._lasts(name, "dead", _DEAD_S) and self._call_off(run_dir, job, None)
-        words = jobs.waiting_words(job.reason) if job.is_queued else None
-        if words != marker.get("waiting"):
-            writing.change_machine(run_dir, {"waiting": words})
-            return True
-        return False
+            changed = self._lasts(name, "dead", _DEAD_S)
+            if changed:
+                self._call_off(run_dir, job, None)
+        else:
+            words = jobs.waiting_words(job.reason) if job.is_queued else None
+            changed = words != marker.get("waiting")
+            if changed:
+                writing.change_machine(run_dir, {"waiting": words})
+        return changed
 
-    def _call_off(self, run_dir: str, job: Job, cause: Cause | None) -> bool:
-        """Conclude a run whose job has nothing to do any more, and cancel the job."""
+    def _call_off(self, run_dir: str, job: Job, cause: Cause | None) -> None:
+        """Conclude a run although its job is not over, and cancel the job."""
         conclude(run_dir, cause=cause, gone=True)
         with ignoring(Unusable):
             commands.cancel(job.id, self._environment)
-        return True
 
     def _confirm(self, run_dir: str, marker: Mapping[str, Any], job: Job | None) -> bool:
-        """Settle a run without a recorded job. Its launcher is about to record it, or was killed."""
+        """Find out whether a run without a recorded job has one: its launcher may have been killed."""
         held = writing.lock(run_dir, 0.0, handed.SUBMIT_LOCK)
         if held is None:
             return True
@@ -154,7 +151,7 @@ class JobKeeper:
         return True
 
     def _lasts(self, name: str, what: str, limit_s: float) -> bool:
-        """Say whether a run has been in this condition up to the limit."""
+        """Say whether a run has been in this condition for as long as the limit."""
         now = time.monotonic()
         return now - self._since.setdefault((name, what), now) >= limit_s
 

@@ -1,11 +1,9 @@
-"""The mirror of one host: copies the directories of its runs here while they work, and then the results.
+"""The mirror of one host: it copies the directories of the host's runs here while they work. Joins.
 
 All runs of a host share one process and one ssh session. Files are copied byte for byte, and the result comes
 last. A run that is gone there ends here as lost. If a mirror is killed, nothing is lost: the next one
 continues at the end of the local copies. A mirror also hands over runs that the host has not got yet, and
 records since when the host has not answered.
-
-Joins.
 """
 
 from __future__ import annotations
@@ -36,8 +34,8 @@ if TYPE_CHECKING:
     from tmuxagents.machines.follow import Frame
     from tmuxagents.machines.hosts import Host
 
-IDLE_S = 5.0  # a mirror without runs stays for this long
-SILENT_S = 12.0  # a living link sends something every 3 s
+IDLE_S = 5.0  # how long a mirror without runs stays
+SILENT_S = 12.0  # a silent link counts as broken after this; a living one sends something every 3 s
 _LOOK_S = 0.2  # between two looks for new runs
 _HAND_OVER_S = 1.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 30.0
@@ -54,17 +52,16 @@ class Mirror:
         self._host = host
         self._environment = environment
         self._open: set[str] = set()  # submitted, and not ended here
-        self._unsent: set[str] = set()
-        self._known: set[str] = set()  # every run that was looked at once
-        self._listed: object = None
-        self._asked: set[str] = set()  # runs that were requested over this connection
+        self._unsent: set[str] = set()  # the host has not got them yet
+        self._known: set[str] = set()  # all runs whose marker was read
+        self._listed: object = None  # the mark of the folder of runs when it was last read
+        self._asked: set[str] = set()  # runs whose news were requested over this connection
         self._client: subprocess.Popen[bytes] | None = None
         self._reader = FrameReader()
         self._heard_at: float | None = None  # by the clock on the wall
         self._noted_at = self._heard_mono = 0.0
         self._losses = 0  # lost connections since something was heard
-        self._is_lost = False
-        self._why: str | None = None
+        self._is_lost = False  # it is recorded that the host does not answer
         self._pause_s = _FIRST_PAUSE_S
         self._try_at = self._hand_over_at = 0.0
         self._handing: threading.Thread | None = None
@@ -76,9 +73,14 @@ class Mirror:
         try:
             while True:
                 self._look_for_runs()
-                self._hand_over()
                 now = time.monotonic()
-                if self._open or self._unsent or self._is_handing() or self._bringing.is_busy():
+                is_handing = self._handing is not None and self._handing.is_alive()
+                if self._unsent and not is_handing and now >= self._hand_over_at:
+                    self._hand_over_at = now + _HAND_OVER_S
+                    names = sorted(self._unsent)
+                    self._handing = threading.Thread(target=self._hand_over_all, args=(names,), daemon=True)
+                    self._handing.start()
+                if self._open or self._unsent or is_handing or self._bringing.is_busy():
                     idle_since = now
                 elif now - idle_since > IDLE_S:
                     return
@@ -91,9 +93,8 @@ class Mirror:
         finally:
             self._hang_up()
 
-    # --- which runs there are
-
     def _look_for_runs(self) -> None:
+        """Find new runs of the host."""
         mark = mark_of(self._runs)
         if mark == self._listed:
             return
@@ -111,20 +112,8 @@ class Mirror:
 
     # --- runs that the host has not got yet
 
-    def _is_handing(self) -> bool:
-        return self._handing is not None and self._handing.is_alive()
-
-    def _hand_over(self) -> None:
-        now = time.monotonic()
-        if not self._unsent or self._is_handing() or now < self._hand_over_at:
-            return
-        self._hand_over_at = now + _HAND_OVER_S
-        self._handing = threading.Thread(
-            target=self._hand_over_all, args=(sorted(self._unsent),), daemon=True
-        )
-        self._handing.start()
-
     def _hand_over_all(self, names: list[str]) -> None:
+        """Hand over the runs that are ready, in a thread of its own."""
         for name in names:
             run_dir = f"{self._runs}/{name}"
             try:
@@ -172,6 +161,7 @@ class Mirror:
     # --- the connection
 
     def _connect(self) -> None:
+        """Start an ssh session to the host."""
         try:
             words = ssh.command(self._host, ["_far", "follow"], environment=self._environment)
             self._client = ssh.start(words, self._environment)
@@ -219,6 +209,7 @@ class Mirror:
             self._lose(f"here: {error.strerror}")
 
     def _ask(self, client: subprocess.Popen[bytes]) -> None:
+        """Request the news of runs that were not requested yet, from the end of their local copies on."""
         assert client.stdin is not None
         for name in sorted(self._open - self._asked):
             run_dir = f"{self._runs}/{name}"
@@ -247,7 +238,7 @@ class Mirror:
         """Record that the host does not answer, unless that is recorded already."""
         if self._is_lost:
             return
-        self._is_lost, self._why = True, why
+        self._is_lost = True
         since = self._heard_at or time.time()
         link.write(self._home, self._host.name, heard_at=self._heard_at, since=since, why=why)
 
@@ -272,9 +263,10 @@ class Mirror:
             client.wait()
         return said.decode("utf-8", "replace")
 
-    # --- what comes
+    # --- the news
 
     def _take(self, frame: Frame) -> None:
+        """Take over one piece of news from the host."""
         name = frame.run_id
         if name is None or name not in self._open:
             return
@@ -289,9 +281,10 @@ class Mirror:
         elif frame.name is not None and frame.at is not None:
             follow.append_piece(run_dir, frame)
         elif frame.name is not None:
-            self._take_whole(run_dir, name, frame)
+            self._take_file(run_dir, name, frame)
 
-    def _take_whole(self, run_dir: str, name: str, frame: Frame) -> None:
+    def _take_file(self, run_dir: str, name: str, frame: Frame) -> None:
+        """Take over a file that is replaced as a whole."""
         if frame.name == directory.META:
             # Most often the plan is here already. A child there may have damaged its copy.
             known = directory.read_bytes(f"{run_dir}/{directory.META}")

@@ -1,9 +1,7 @@
-"""One watcher from taking the lock to leaving: each round reads, saves, shows and announces.
+"""Run one watcher, from taking the lock to leaving: each round reads, saves, shows and announces. Joins.
 
 The watcher always has a registry. While the file cannot be used, a database in memory replaces it; later the
-file gets everything learned meanwhile. The log holds each complaint once, since most would come every round.
-
-Joins.
+file gets everything learned meanwhile. The log has each complaint once, since most would come every round.
 """
 
 from __future__ import annotations
@@ -28,21 +26,20 @@ from tmuxagents.watcher.waking import Sleeper, Tail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from typing import TypeVar
 
     from tmuxagents.registry.database import Registry, Row
-    from tmuxagents.watcher.runs import Ending
 
     T = TypeVar("T")
 
 ROUND_S = 0.05
-SWEEP_S = 2.0
-SWEEP_DEAF_S = 0.5  # while no event reports changes
+SWEEP_S = 2.0  # between two checks of everything that no event reports
+SWEEP_DEAF_S = 0.5  # the same, while no event reports changes
 IDLE_S = 60.0
 _LAST_SHOWINGS_S = 6.0  # longer than one call of tmux may take
-_LATEST = 200  # runs that are searched for unseen failures at the beginning
-_TAKE_S = 0.2  # another process may test the lock right now
+_LATEST = 200  # the runs that are searched for unseen failures at the beginning
+_TAKE_S = 0.2  # how long another process may hold the lock to test it
 
 
 def main(arguments: list[str]) -> None:
@@ -75,7 +72,7 @@ class Watcher:
         self._hooks = Hooks(self._waiting.wake, self._complain)
         self._telling = Telling(self._folder, environment, self._screens, self._hooks)
         self._held = -1
-        self._seen: tuple[str, int] | None = None  # the registry's name, and the last change that was read
+        self._seen: tuple[str, int] | None = None  # the registry as last read: its name, its last change
         self._lost: frozenset[str] = frozenset()  # machines that do not answer
         self._round_at = self._sweep_at = 0.0
         self._busy_at = time.monotonic()
@@ -121,7 +118,7 @@ class Watcher:
                 names |= self._waiting.wait(rest, patiently=True).gone
 
     def _begun(self) -> set[str]:
-        """Look once more, and do nothing else; return the runs that were never seen."""
+        """Look once more for new runs, after the lock was let go; return them."""
         self._seen = None
         names = self._runs.heard(self._tail.changed()) | self._sweep()
         return {name for name in names if self._runs.is_new(name)}
@@ -146,7 +143,7 @@ class Watcher:
     # --- a round
 
     def _due(self) -> float:
-        """Return when the next round is due, even if nothing wakes the watcher before."""
+        """Return when the next round is due if nothing wakes the watcher before."""
         dues = [self._sweep_at, self._screens.due(), 0.0 if self._runs.is_pressed else None]
         dues.append(self._round_at + ROUND_S if self._runs.speaking else None)
         idle_at = self._busy_at + self._idle_s if not self._runs.busy else None
@@ -165,10 +162,20 @@ class Watcher:
         rows, endings = self._runs.attend(names, all_of_it=sweep)
         self._hooks.step()
         seen = self._telling.attention.look(None if sweep else changed)
-        self._show(rows, endings, sweep=sweep or seen)
+        # Save the rows, then show them, then announce the endings: in this order.
+        if rows:
+            self._book.use(lambda book: book.save(rows.values()))
+        self._telling.show_standing(rows.values(), self._runs.waited)
+        self._telling.tell(endings)
+        if rows or endings or sweep or seen or self._screens.has_faded():
+            self._book.use(lambda book: self._screens.update(book, self._telling.attention, self._lost))
+        found = self._screens.step()
+        if found:
+            rows_found = self._book.use(lambda book: [book.row(run_id) for run_id in found])
+            self._telling.see_to_found(filter(None, rows_found), found)
 
     def _sweep(self) -> set[str]:
-        """Check everything that no event reports; return the runs that must be read."""
+        """Check everything that no event reports; return the runs that have to be read."""
         watcher_lock.bound_log(self._home)
         names, unheard = self._runs.due(self._tail.since)
         if unheard:
@@ -200,25 +207,10 @@ class Watcher:
         self._seen = seen
         return rows
 
-    # --- saved, shown and announced
-
-    def _show(self, rows: Mapping[str, Row], endings: Sequence[Ending], *, sweep: bool) -> None:
-        """Save the rows, then show them, then announce the endings: in this order."""
-        if rows:
-            self._book.use(lambda book: book.save(rows.values()))
-        self._telling.show_standing(rows.values(), self._runs.waited)
-        self._telling.tell(endings)
-        if rows or endings or sweep or self._screens.has_faded():
-            self._book.use(lambda book: self._screens.update(book, self._telling.attention, self._lost))
-        found = self._screens.step()
-        if found:
-            rows_found = self._book.use(lambda book: [book.row(run_id) for run_id in found])
-            self._telling.see_to_found(filter(None, rows_found), found)
-
 
 # --- its log and its registry -----------------------------------------------------------------------------
 
-_MOST = 200  # different complaints that are remembered
+_MOST = 200  # how many different complaints are remembered
 _LONGEST = 1000
 
 
@@ -259,7 +251,7 @@ class Book:
         self._again_at = 0.0
 
     def use(self, act: Callable[[Registry], T]) -> T:
-        """Let `act` query or change the registry. If the file fails meanwhile, `act` starts again."""
+        """Let `act` query or change the registry. If the file fails meanwhile, `act` is called again."""
         if self._memory is not None and time.monotonic() >= self._again_at:
             self._return(self._memory)
         for _ in range(_TRIES if self._memory is None else 0):
@@ -279,7 +271,7 @@ class Book:
         return act(self._memory)
 
     def _whole_file(self) -> Registry:
-        """Return the file's registry; if the file was exchanged, bring it up to date first."""
+        """Return the registry in the file; if the file was replaced, bring it up to date first."""
         if self._file is None:
             self._file = database.open_file(self._path, PATIENCE_S)
         name = self._file.name()

@@ -1,4 +1,4 @@
-"""Follow all runs for a watcher: read them, have the lost ones concluded, find those that ended. Joins."""
+"""Follow all runs for a watcher: read their news, conclude lost runs, claim announcements of ends. Joins."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from tmuxagents.runs.inspect import RunView
     from tmuxagents.watcher.waking import Sleeper
 
-DEAF_S = 1.0  # an event may take this long to come
-GIVEN_UP = 10  # failures, after which no watcher stays for the run
-_LONGEST_S = 60.0  # between two tries
+DEAF_S = 1.0  # an event that takes longer to come is missing
+GIVEN_UP = 10  # after this many failures, no watcher stays for the run
+_LONGEST_S = 60.0  # between two tries of a step that fails
 _CONCLUDED_AT_ONCE = 4  # each may take seconds: leftovers get time to end
 
 
 class Ending(NamedTuple):
-    """A run that has ended, or a live one that has settled. `claimed`: this watcher announces it."""
+    """A run that has ended, or a live run that has settled. `claimed`: this watcher announces it."""
 
     row: Row
     good: bool
@@ -51,8 +51,8 @@ class Runs:
         self._live: dict[str, Following] = {}
         self._over: set[str] = set()
         self._concluding: set[str] = set()
-        self._speaking: set[str] = set()  # no event may report what these say next
-        self._again: set[str] = set()  # to be read in the next round, which comes at once
+        self._speaking: set[str] = set()  # runs that spoke a moment ago: no event may report their next words
+        self._again: set[str] = set()  # runs to be read in the next round, which comes at once
         self.checkpoints: dict[str, str] = {}  # of new runs: how far any process has read them
         self._rows: dict[str, Row] = {}
         self.waited: set[str] = set()  # runs that could not begin at once: their windows may show that
@@ -75,11 +75,11 @@ class Runs:
         return bool(self._speaking)
 
     def is_new(self, name: str) -> bool:
-        """Say whether nothing is known of a run yet."""
+        """Say whether the watcher has not seen a run yet."""
         return name not in self._live and name not in self._over
 
     def heard(self, names: Iterable[str]) -> set[str]:
-        """Note the runs that events have named; return those that may have to be read."""
+        """Note the runs that events have named; return those that have to be read."""
         runs = {name for name in names if name not in self._over and is_run_id(name)}
         for name in runs:
             if name in self._live:
@@ -92,7 +92,7 @@ class Runs:
         names = set()
         for name in list(self._speaking):
             one = self._live[name]
-            is_silent = one.is_silent()  # checked first: an event reports words that come after that
+            is_silent = one.is_silent()  # checked before the news: an event reports later ones
             if one.has_news(held=self._waiting.holds(name)) and not one.rests():
                 one.found()
                 names.add(name)
@@ -192,38 +192,29 @@ class Runs:
     # --- ends
 
     def _end(self, name: str, one: Following, run: RunView) -> None:
-        """Take a run's ending from the result, whichever process wrote it."""
-        foreign = run.standing.foreign and run.machine is None  # the watcher there announces it
-        if foreign or self._announce(one, run, good=run.standing.status == records.COMPLETED):
-            self._drop(name)
-            self._over.add(name)
-        if foreign:
+        """Take over how a run ended, whichever process wrote the result."""
+        if one.is_foreign:
             self._rows[name] = learn.row(run)
+        elif not self._announce(one, run, good=run.standing.status == records.COMPLETED):
+            return
+        self._drop(name)
+        self._over.add(name)
 
     def _announce(self, one: Following, run: RunView, *, good: bool) -> bool:
-        """Claim the announcement; say whether it is settled which process announces the run."""
-        claimed = self._claim(one)
-        row = one.saved = self._rows[run.run_id] = learn.row(run)
-        if claimed is None:
-            return False
-        self._endings.append(Ending(row, good=good, ended=run.ended, claimed=claimed))
-        return True
-
-    def _claim(self, one: Following) -> bool | None:
-        """Try to claim the announcement; say whether that worked, None if that is unknown for now."""
-        if one.announced:
-            return False
-        if one.rests():
-            return None
-        claimed: bool | None
-        try:
-            claimed = writing.announce(one.run_dir)
-        except OSError as error:
-            self._complain(f"cannot announce the end of {one.run_dir}: {error.strerror}")
-            one.failed()
-            claimed = None if one.counts else False
+        """Try to claim the announcement; say whether it is decided which process announces the run."""
+        claimed = False if one.announced else None  # None: not known yet
+        if claimed is None and not one.rests():
+            try:
+                claimed = writing.announce(one.run_dir)
+            except OSError as error:
+                self._complain(f"cannot announce the end of {one.run_dir}: {error.strerror}")
+                one.failed()
+                claimed = None if one.counts else False
         one.announced = claimed is not None
-        return claimed
+        row = one.saved = self._rows[run.run_id] = learn.row(run)
+        if claimed is not None:
+            self._endings.append(Ending(row, good=good, ended=run.ended, claimed=claimed))
+        return one.announced
 
     def _conclude(self, name: str, one: Following, run: RunView) -> None:
         """Have a run's ending written, in a thread, since the run's leftovers get time to end."""
@@ -242,7 +233,7 @@ class Runs:
 
 
 class Following:
-    """A run that has not ended, or whose end was not announced yet."""
+    """One run that has not ended, or whose end was not announced yet."""
 
     __slots__ = (
         *("_failures", "_follower", "_is_behind", "_knocked_at", "_not_before", "_spoke_at"),
@@ -259,14 +250,18 @@ class Following:
         self._is_behind = False
         self._failures = 0
         self._not_before = self._knocked_at = 0.0
-        self._spoke_at = time.monotonic()  # or may have spoken
+        self._spoke_at = time.monotonic()  # when it last spoke, as far as we know
+
+    @property
+    def is_foreign(self) -> bool:
+        """Say whether another host that shares the state directory has the run, and announces it."""
+        run = self.run
+        return run is not None and run.standing.foreign and run.machine is None
 
     @property
     def counts(self) -> bool:
-        """Say whether a watcher stays for it. Runs that another host writes here are the watcher's there."""
-        run = self.run
-        foreign = run is not None and run.standing.foreign and run.machine is None
-        return not foreign and self._failures < GIVEN_UP
+        """Say whether a watcher stays for it."""
+        return not self.is_foreign and self._failures < GIVEN_UP
 
     @property
     def wrapper(self) -> Identity | None:
@@ -277,7 +272,7 @@ class Following:
         return directory.identity_of(run.wrapper)
 
     def look(self, *, held: bool) -> RunView:
-        """Read the run and return its view. `held`: its wrapper is waited on, and so lives."""
+        """Read the run and return its view. `held`: we wait on its wrapper, which therefore lives."""
         self.run = self._follower.look(records.HERE if held else None)
         return self.run
 
@@ -302,10 +297,10 @@ class Following:
         self.saved = learn.row(run)
         return self.saved
 
-    # --- when it is looked at without an event
+    # --- whether it is read without an event
 
     def failed(self) -> None:
-        """Note a failure: the step is tried again, after ever longer pauses."""
+        """Note that a step failed: it is tried again, after ever longer pauses."""
         self._failures += 1
         self._not_before = time.monotonic() + min(2.0**self._failures, _LONGEST_S)
 
@@ -326,9 +321,9 @@ class Following:
         self._knocked_at = 0.0
 
     def found(self, since: float | None = None) -> None:
-        """Note that it has news. `since`: no event named it, although we have listened since then.
+        """Note that it has news. `since`: we have listened since then, and yet no event named it.
 
-        A writer may keep its file open, which makes no event. So this makes one, to see whether it arrives.
+        A writer that keeps its file open makes no event. So we make one, and see whether it arrives.
         """
         if since is not None and self.is_silent() and not self._knocked_at:
             knocked = logs.knock(f"{self.run_dir}/{directory.EVENTS}")
@@ -340,7 +335,7 @@ class Following:
         return time.monotonic() - self._spoke_at > logs.QUIET_S
 
     def is_unheard(self, since: float | None) -> bool:
-        """Say whether the event that we made for it is overdue; `since`: when listening began."""
+        """Say whether the event that we made for it is overdue. `since`: when listening began."""
         if since is None or self._knocked_at < since:
             self._knocked_at = 0.0
         return self._knocked_at > 0 and time.monotonic() - self._knocked_at > DEAF_S

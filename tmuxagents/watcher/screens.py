@@ -1,13 +1,14 @@
-"""The display of runs on each tmux server: status text, counts, marks on windows. Joins.
+"""Show runs on each tmux server: status text, counts, marks on windows. Joins.
 
-Each server has a thread of its own for its calls, so a server that does not answer delays no other. While a
-server is silent, only the newest view for it is kept.
+Each server has a thread of its own for its calls, so a server that does not answer delays no other. For a
+silent server, only the newest view and the newest notices are kept.
 """
 
 from __future__ import annotations
 
 import contextlib
 import time
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
     from tmuxagents.registry.database import Registry, Tally
     from tmuxagents.watcher.telling import Attention
 
-MARK_S = 5.0
+MARK_S = 5.0  # how long the mark of a run that has just ended is shown
 
 
 class Screens:
-    """All living servers that have or launched runs."""
+    """The living servers that have runs or have launched runs."""
 
     def __init__(
         self, wake: Callable[[], None], complain: Callable[[str], None], furnish: Callable[[tmux.Tmux], None]
@@ -57,19 +58,18 @@ class Screens:
                 self._messages.add(server)
 
     def notify(self, servers: Iterable[str], words: str) -> None:
-        """Notify people by their terminals at these servers."""
-        for screen in map(self._screen, servers):
-            if screen is not None:
-                screen.notices.append(words)
+        """Notify people on their terminals at these servers."""
+        for screen in filter(None, map(self._screen, servers)):
+            screen.notices.append(words)
 
     def add(self, server: str, chore: Chore) -> None:
-        """Give a chore at a window to its server."""
+        """Have a chore done at a window of a server."""
         screen = self._screen(server)
         if screen is not None:
             screen.add(chore)
 
     def update(self, book: Registry, attention: Attention, lost: Collection[str] = ()) -> None:
-        """Show the counts of the registry, and the failures that no person has looked at.
+        """Show the counts in the registry, and the failures that no person has looked at.
 
         `lost`: the machines that do not answer.
         """
@@ -95,7 +95,7 @@ class Screens:
         return any(until <= now for marks in self._marks.values() for until, _ in marks)
 
     def step(self) -> dict[str, tmux.RunWindow]:
-        """Let each screen continue; return the windows of runs that have just been found, by run."""
+        """Let each screen go on; return the windows that have just been found, by run."""
         now = time.monotonic()
         found: dict[str, tmux.RunWindow] = {}
         for server, screen in list(self._screens.items()):
@@ -107,7 +107,7 @@ class Screens:
         return found
 
     def flush(self, limit_s: float) -> None:
-        """Show everything that is wanted before the watcher leaves, as far as servers answer."""
+        """Show everything that is still wanted before the watcher leaves, as far as servers answer."""
         deadline = time.monotonic() + limit_s
         while (now := time.monotonic()) < deadline:
             self.step()
@@ -130,7 +130,7 @@ class Screens:
 
 
 def server_of(key: str) -> tmux.ServerLife | None:
-    """Return the server that a name in the registry means; None if the name means none."""
+    """Return the server with this name in the registry; None if it is no such name."""
     pid, started, socket = [*key.split(".", 2), "", ""][:3]
     if not (pid.isdigit() and started.isdigit() and socket):
         return None
@@ -138,7 +138,7 @@ def server_of(key: str) -> tmux.ServerLife | None:
 
 
 def _view(tally: Tally, marks: Sequence[str], lasting: Sequence[str], unreachable: int) -> View:
-    """Return a view: it shows `marks` for a moment, and `lasting` ones until a person looks at the runs."""
+    """Return a view. It shows `marks` for a moment, and `lasting` ones until a person looks at the runs."""
     now = time.time()
     counts = {**tally.by_status, "total": sum(tally.by_status.values())}
     plain = words.status_text(
@@ -156,11 +156,12 @@ def _view(tally: Tally, marks: Sequence[str], lasting: Sequence[str], unreachabl
 
 EVERY_S = 0.25  # between two pushes
 AGAIN_S = 5.0  # until a server that did not answer, or whose socket is gone, is asked again
+MOST_NOTICES = 20  # that wait for one server; of more, the oldest are dropped
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class View:
-    """The values that a server is to show now, and the texts that follow."""
+    """The values for a server to show now, and the texts for later: (after how many seconds, text)."""
 
     values: dict[str, str]
     then: Sequence[tuple[float, str]]
@@ -169,7 +170,7 @@ class View:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Chore:
-    """A change of a run's window. `close_s`: after how many seconds the window closes; None: it stays."""
+    """A change of a run's window. It closes after `close_s` seconds; None: it stays."""
 
     run_id: str
     window: str
@@ -197,11 +198,11 @@ class Screen:
         self._wanted: View | None = None
         self._shown: dict[str, str] | None = None
         self._chores: dict[str, Chore] = {}
-        self._known = False  # whether its format is set, and its windows were looked for
+        self._known = False  # its format is set, and its windows were looked for
         self._work: Future[dict[str, tmux.RunWindow]] | None = None
         self._at_work: tuple[View | None, list[Chore]] = (None, [])
         self._not_before = 0.0
-        self.notices: list[str] = []
+        self.notices: deque[str] = deque(maxlen=MOST_NOTICES)
         self.over = False
 
     @property
@@ -220,14 +221,14 @@ class Screen:
         return changed or bool(self._chores) or bool(self.notices)
 
     def want(self, view: View) -> None:
-        """Show this view from now on."""
+        """Show this view from now on, with the message of the one before if that was not begun."""
         begun = self._work is not None and self._at_work[0] is self._wanted
         if self._wanted is not None and self._wanted.message and not begun:
             view.message = True  # the message has not been shown yet
         self._wanted = view
 
     def add(self, chore: Chore) -> None:
-        """Take a chore, in place of an older one for the same run."""
+        """Take a chore; it replaces an older one for the same run."""
         self._chores[chore.run_id] = chore
 
     def has_ended(self) -> bool:
@@ -245,13 +246,14 @@ class Screen:
             pushed = view if view is not None and (view.values != self._shown or view.message) else None
             self._at_work = (pushed, chores)
             self._not_before = now + EVERY_S
-            notices, self.notices = self.notices, []  # each is made once or never
+            notices = list(self.notices)
+            self.notices.clear()  # each is made once or never
             self._work = self._thread.submit(self._carry_out, pushed, chores, notices)
             self._work.add_done_callback(lambda _: self._wake())
         return found
 
     def wait(self, limit_s: float) -> None:
-        """Wait until the call at work is done or, without one, until the next may begin."""
+        """Wait until the call at work is done; if none is, until the next may begin."""
         if self._work is not None:
             wait([self._work], limit_s)
         else:

@@ -1,4 +1,4 @@
-"""Notify people: marks of runs that wait, have ended or failed unseen; hooks; desktop notices. Joins."""
+"""Tell people which runs wait, have ended or have failed: marks, desktop notices, their own hooks. Joins."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from tmuxagents.watcher.screens import Screens
 
 WAITING = "waiting"  # for a person: the state on a run's window meanwhile
-_MARKED = ("status", "message", "desktop")  # settings of `notify` that put a mark into the status line
+_MARKED = ("status", "message", "desktop")  # values of `notify` that put a mark into the status line
 _NOTIFIER = "notify-send"
 KEPT_S = 24 * 3600.0  # a failure is marked for this long
 LIMIT_S = 10.0
 _GRACE_S = 1.0
 _AT_ONCE = 4
-ROLE = "hook"  # so that it does not end with the announced run
+ROLE = "hook"  # so that a hook does not end as a leftover of the announced run
 
 
 class Telling:
-    """Announces ends. Reads the settings each time, because a person may just have changed them."""
+    """Announces ends and waits. It reads the settings each time, since a person may have changed them."""
 
     def __init__(self, runs: str, environment: Mapping[str, str], screens: Screens, hooks: Hooks) -> None:
         self._runs = runs
@@ -46,12 +46,12 @@ class Telling:
         self._hooks = hooks
         self.attention = Attention(runs)
         self._waiting: set[str] = set()  # runs whose wait was announced
-        self._said: dict[str, str] = {}  # run -> the state on its window, if it has changed since the opening
+        self._said: dict[str, str] = {}  # run -> the state on its window, if that was changed since it opened
 
     def show_standing(self, rows: Iterable[Row], waited: Container[str] = ()) -> None:
         """Show on the window of each active run whether it works, waits for its turn, or waits for a person.
 
-        `waited`: the runs whose windows may have been opened with another state than `running`.
+        `waited`: the runs whose windows may show another state than `running` since they opened.
         """
         for row in rows:
             state = _going(row)
@@ -59,7 +59,7 @@ class Telling:
                 self._waiting.discard(row.run_id)
             elif row.run_id not in self._waiting:
                 self._waiting.add(row.run_id)
-                self._ask(row)
+                self._tell_wait(row)
             if state is None:
                 self._said.pop(row.run_id, None)
                 continue
@@ -75,26 +75,23 @@ class Telling:
             self.attention.add(rows)
 
     def tell(self, endings: Iterable[Ending]) -> None:
-        """Announce the endings that were claimed, and show on windows how their runs ended."""
+        """Announce the endings that we have claimed, and show on windows how runs ended."""
         for ending in endings:
+            row = ending.row
             if ending.claimed:
-                self._announce(ending)
+                settings, mark = load.load(self._environment, None), words.mark(label(row), row.status)
+                if settings.notify in _MARKED:
+                    self._screens.mark(_servers(row), mark, message=settings.notify == "message")
+                    self.attention.add([row])
+                if settings.notify == "desktop":
+                    self._notify(row, f"{mark} {row.status}")
+                if settings.on_end:
+                    self._hooks.start("onEnd", settings.on_end, run_id=row.run_id, status=row.status)
             if ending.ended:
-                self.see_off(ending.row)
+                self.see_off(row)
 
-    def _announce(self, ending: Ending) -> None:
-        row, settings = ending.row, load.load(self._environment, None)
-        if settings.notify in _MARKED:
-            mark = words.mark(label(row), row.status)
-            self._screens.mark(_servers(row), mark, message=settings.notify == "message")
-            self.attention.add([row])
-        if settings.notify == "desktop":
-            self._notify(row, f"{words.mark(label(row), row.status)} {row.status}")
-        if settings.on_end:
-            self._hooks.start("onEnd", settings.on_end, run_id=row.run_id, status=row.status)
-
-    def _ask(self, row: Row) -> None:
-        """Notify people that a run waits for one of them."""
+    def _tell_wait(self, row: Row) -> None:
+        """Tell people that a run waits for one of them."""
         settings = load.load(self._environment, None)
         if settings.notify == "desktop":
             self._notify(row, f"? {words.mark(label(row))[2:]} waits for you")
@@ -102,14 +99,14 @@ class Telling:
             self._hooks.start("onAttention", settings.on_attention, run_id=row.run_id, status=WAITING)
 
     def _notify(self, row: Row, text: str) -> None:
-        """Notify by the terminals on the run's servers, and on this desktop if it has `notify-send`."""
+        """Notify people on the terminals at the run's servers, and by `notify-send` if there is one."""
         self._screens.notify(_servers(row), text)
         if process.find_program(_NOTIFIER, os.environ.get("PATH", "")) is not None:
             argv = [_NOTIFIER, "--app-name=tmuxagents", "--", "tmuxagents", text]
             self._hooks.start(_NOTIFIER, argv, run_id=row.run_id, status=row.status)
 
     def see_off(self, row: Row, window: str | None = None) -> None:
-        """Show on a run's window how the run ended, and have the window closed in its time."""
+        """Show on a run's window how the run ended, and have it closed after the time in the settings."""
         window = window or row.window
         if row.server is None or window is None:
             return
@@ -144,12 +141,12 @@ def label(row: Row) -> str:
 
 
 def _servers(row: Row) -> set[str]:
-    """Return the servers where a run is, or was launched from."""
+    """Return the servers on which a run is, and from which it was launched."""
     return {server for server in (row.server, row.launcher) if server is not None}
 
 
 def _going(row: Row) -> str | None:
-    """Return the state on the window of an active run; None when the run has ended."""
+    """Return the state that the window of an active run has to show; None if the run has ended."""
     if row.status == records.QUEUED:
         # Without an activity, the run is about to begin, as every run is at first.
         return records.QUEUED if row.activity else records.RUNNING
@@ -162,14 +159,14 @@ def _going(row: Row) -> str | None:
 
 
 class Attention:
-    """The unseen failures of a state directory."""
+    """The failed runs of a state directory that no person has looked at since."""
 
     def __init__(self, runs: str) -> None:
         self._runs = runs
         self._unseen: dict[str, Row] = {}
 
     def add(self, rows: Iterable[Row]) -> None:
-        """Mark those of these runs that have failed and that no person has looked at since then."""
+        """Add those of these runs that have failed unseen."""
         self._unseen |= {row.run_id: row for row in rows if self._is_unseen(row)}
 
     def look(self, names: Iterable[str] | None = None) -> bool:
@@ -195,17 +192,17 @@ class Attention:
 
 
 class Hooks:
-    """The commands that run, or wait until others have ended."""
+    """The commands in the settings, a few of which run at once."""
 
     def __init__(self, wake: Callable[[], None], complain: Callable[[str], None]) -> None:
         self._pool = ThreadPoolExecutor(_AT_ONCE)
         self._wake = wake
         self._complain = complain
-        self._at_work: dict[Future[None], str] = {}  # with the first words of a complaint about it
+        self._at_work: dict[Future[None], str] = {}  # command -> how a complaint about it begins
 
     @property
     def busy(self) -> bool:
-        """Say whether any is at work."""
+        """Say whether any command is at work."""
         return bool(self._at_work)
 
     def start(self, what: str, argv: Sequence[str], *, run_id: str, status: str) -> None:

@@ -1,10 +1,10 @@
-"""The events that wake a watcher: run directories change, wrappers end, threads are done.
+"""Wait for the events that wake a watcher: run directories change, wrappers end, threads are done.
 
-One recursive watch of watchdog's on the folder of all runs reports changes, but only as hints. A file makes
-an event when it appears or is closed after writing. So a flood of lines into an open file costs nothing
-(runs/logs). Events are lost when the kernel's queue overflows or its watches are used up. watchdog becomes
-deaf without a word when the folder is replaced or one of its threads dies. So the folder and the threads are
-checked now and again, and callers check the runs, too.
+watchdog watches the folder of all runs, with everything in it. A file makes an event when it appears or is
+closed after writing, so a flood of lines into an open file costs nothing (runs/logs). Events are only hints.
+Some are lost when the kernel's queue overflows or its watches are used up, and watchdog becomes deaf without
+a word when the folder is replaced or one of its threads dies. So `Tail.check` looks at the folder and the
+threads now and again, and callers check the runs, too.
 
 Touches: inotify.
 """
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.records import Identity
 
-AGAIN_S = 30.0  # how long after a failure watching is tried anew
+AGAIN_S = 30.0  # after a failure, watching is tried again this much later
 _EVENTS = [
     *(events.DirCreatedEvent, events.DirMovedEvent),
     *(events.FileCreatedEvent, events.FileMovedEvent, events.FileClosedEvent),
@@ -44,7 +44,7 @@ _LOGGER = logging.getLogger("watchdog")
 
 
 class Woken(NamedTuple):
-    """The end of a wait. `gone`: the runs whose wrappers have ended; `urgent`: begin a round at once."""
+    """The news that ended a wait. `gone`: runs whose wrappers have ended; `urgent`: begin a round at once."""
 
     gone: set[str]
     urgent: bool
@@ -67,7 +67,7 @@ class Sleeper:
         os.eventfd_write(self.done, 1)
 
     def hold(self, run: str, wrapper: Identity) -> bool:
-        """Wait on a run's wrapper, too; say whether it lives."""
+        """Wait on a run's wrapper, too, from now on; say whether it lives."""
         handle = process.open_handle(wrapper.pid, wrapper.start_time)
         if handle is None:
             return False
@@ -77,7 +77,7 @@ class Sleeper:
         return True
 
     def holds(self, run: str) -> bool:
-        """Say whether a run's wrapper is waited on, and so lives."""
+        """Say whether we wait on a run's wrapper, which therefore lives."""
         return run in self._handles
 
     def let_go(self, run: str) -> None:
@@ -89,7 +89,7 @@ class Sleeper:
             os.close(handle)
 
     def wait(self, limit_s: float, *, patiently: bool = False) -> Woken:
-        """Wait until the limit at most; `patiently`: only for urgent news."""
+        """Wait for news, until the limit at most. `patiently`: only for urgent news."""
         self._poll.modify(self._patient, 0 if patiently else select.POLLIN)
         fired = {handle for handle, _ in self._poll.poll(math.ceil(max(0.0, limit_s) * 1000))}
         if self.done in fired:
@@ -104,7 +104,7 @@ class Sleeper:
 
 
 class Tail:
-    """The changes below a folder. `soon` and `now` are handles to wait on; `now`: there is a result."""
+    """The changes below a folder. `soon` and `now` are handles to wait on; `now` is for results."""
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -139,11 +139,11 @@ class Tail:
         return None
 
     def mistrust(self) -> None:
-        """Treat watching as broken, since something has changed without an event."""
+        """Treat watching as broken, since a change came without an event."""
         self._stop(again_s=AGAIN_S)
 
     def doubts(self) -> str | None:
-        """Return watchdog's own last complaint since the last call: events may be lost."""
+        """Return watchdog's last complaint since the last call, after which events may be missing."""
         return self._doubts.taken()
 
     def close(self) -> None:
@@ -180,7 +180,7 @@ class _Watching:
         self._place = _place(root)
         if self._place is None:
             raise FileNotFoundError(root)
-        followed = os.path.realpath(root)  # given a link, watchdog would watch the link itself
+        followed = os.path.realpath(root)  # watchdog would watch a link itself, not the folder behind it
         ears.attend(followed)
         before = set(threading.enumerate())
         self._observer: BaseObserver = Observer()
@@ -204,7 +204,7 @@ class _Watching:
 
 
 class _Ears(events.FileSystemEventHandler):
-    """Notes changed names. It runs in a thread of watchdog's, which an exception would end."""
+    """Notes the names that change. It runs in a thread of watchdog, which an exception would end."""
 
     def __init__(self, soon: int, now: int) -> None:
         self._begin = 0
@@ -214,7 +214,7 @@ class _Ears(events.FileSystemEventHandler):
         self._names: set[str] = set()
 
     def attend(self, root: str) -> None:
-        """Take names from the paths below this folder from now on."""
+        """Expect events about this folder from now on."""
         self._begin = len(root) + 1
 
     def dispatch(self, event: FileSystemEvent) -> None:
@@ -237,7 +237,7 @@ class _Ears(events.FileSystemEventHandler):
                 os.eventfd_write(self._now if inside == _RESULT else self._soon, 1)
 
     def heard(self) -> set[str]:
-        """Return the names, and begin anew."""
+        """Return the names, and forget them."""
         with self._lock:
             names, self._names = self._names, set()
         return names
@@ -255,7 +255,7 @@ class _Doubts(logging.Handler):
         self._last = str(record.msg)
 
     def taken(self) -> str | None:
-        """Return it, and begin anew."""
+        """Return the complaint, and forget it."""
         last, self._last = self._last, None
         return last
 

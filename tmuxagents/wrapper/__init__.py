@@ -1,8 +1,6 @@
-"""The process in the window, which starts the child, records what it does, ends it, and writes the result.
+"""The process in the window, which starts the child, records its events, ends it, writes the result. Joins.
 
-`main` is in wrapper/run. `_wrap.py` starts it in the smallest possible interpreter.
-
-Joins.
+`main` is in wrapper/run. `_wrap.py` calls it, in an interpreter that imports as little as possible.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Start a child (program, arguments, environment), and end it in steps. Joins.
 
-TERM goes to the child's group at once, and after 3 s to its leftovers, too. KILL goes to its group after 5 s.
-Whatever is left is ended last. The first cause of an ending stays.
+At once, the child's group gets TERM. After 3 s, its leftovers get TERM, too. After 5 s, the group gets KILL.
+The leftovers that are still there are ended last.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Start:
-    """All that the child of one run is started with; `limits` are those that the wrapper was started with."""
+    """Starts the child of one run. `limits`: the resource limits that the wrapper was started with."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Start:
         limits: Mapping[str, list[int]],
     ) -> None:
         handed = claim.handed
-        self.tried = False  # while False, no child exists, whatever fails
+        self.tried = False  # whether a child may exist; while False, there is none
         self._claim = claim
         self._environment = own
         self._settings = in_force
@@ -64,7 +64,7 @@ class Start:
         try:
             out, out_child = live.pipe() if live else process.pipe()
         except OSError:
-            os.close(err)  # the result needs a descriptor
+            os.close(err)  # writing the result needs a free descriptor
             os.close(err_child)
             raise
         if talk is not None:
@@ -137,7 +137,7 @@ ASK_REST_AFTER_S = KILL_AFTER_S - leftovers.TERM_S
 
 
 class Ladder:
-    """The steps that end one child. `cause` is None while the child is ended only because it lingers."""
+    """The steps that end one child. `cause` is None if the child is ended only because it lingers."""
 
     __slots__ = ("_child", "_scope", "_steps", "begun", "cause", "hopeless", "killed")
 
@@ -148,7 +148,7 @@ class Ladder:
         self.begun = False  # the child is being ended
         self.cause: Cause | None = None
         self.killed = False
-        self.hopeless = False
+        self.hopeless = False  # the child cannot be ended
 
     def begin(self, cause: Cause | None, now: float) -> None:
         """Begin to end the child; the first cause stays."""
@@ -184,7 +184,7 @@ class Ladder:
 
 
 def end_left(scope: LeftoverScope, recorder: Recorder, *, hard: bool) -> None:
-    """End the child's leftovers; record those that live on. If /proc cannot be read, the ending stays."""
+    """End the child's leftovers; record those that are spared. If /proc cannot be read, only say so."""
     try:
         left = leftovers.end(scope, hard=hard)
     except OSError as error:

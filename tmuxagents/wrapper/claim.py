@@ -1,7 +1,7 @@
-"""A wrapper's first and last step: it claims its run, and writes the result. Joins.
+"""Claim a run, and write its result: the wrapper's first step and its last. Joins.
 
-A wrapper that may not start the run exits without a trace. The result is written last, as a whole and under
-the lock. A full disk does not prevent it.
+A wrapper that may not have the run leaves no trace in its directory. The result is written whole and under
+the lock. On a full disk, the result goes into space that was reserved before, or is tried again.
 """
 
 from __future__ import annotations
@@ -97,13 +97,13 @@ def _refusal(message: str) -> NotPossible:
 
 
 def _late(run_dir: str, message: str) -> NotPossible:
-    """Return the refusal of a run whose launcher has given up; close its window if the run never began.
+    """Return the refusal of a run whose launcher has given up; close our window if the run never began.
 
-    Only we know of a window that was opened too late, and it looks like that of a running run. This is the
-    only tmux call of a wrapper: without a run, nothing has to wait for the answer.
+    No other process knows of this window, which was opened too late and looks like that of a running run.
+    This is a wrapper's only tmux call: no run waits for the answer.
     """
     if directory.read_wrapper(run_dir) is None:
-        with ignoring(TmuxAgentsError, OSError, ValueError):  # if not, the window stays, with the refusal
+        with ignoring(TmuxAgentsError, OSError, ValueError):  # then the window stays and shows the refusal
             from tmuxagents import tmux  # noqa: PLC0415  (only a wrapper without a run makes a call)
 
             inside = tmux.caller(os.environ)
@@ -159,7 +159,14 @@ class Result:
         while True:
             writing.open_up(self._run_dir)
             self._recorder.keep_directory()
-            self._keep_plan()
+            # The child may have changed both. Without the plan, no reader finds the result; without
+            # wrapper.json, the result is not known as ours.
+            with ignoring(OSError):
+                found, meta = directory.read_plan(self._run_dir), documents.meta(self._plan)
+                if found is None or documents.meta(found) != meta:
+                    writing.replace(self._run_dir, directory.META, jsonline.encode(meta))
+                if directory.read_wrapper(self._run_dir) != self._wrapper:
+                    writing.replace(self._run_dir, directory.WRAPPER, jsonline.encode(self._wrapper))
             incomplete = not self._write_output() or self._recorder.incomplete
             result = documents.result(
                 self._plan,
@@ -179,10 +186,10 @@ class Result:
                 told = True
             time.sleep(_RETRY_S)
             if {signal.SIGTERM, signal.SIGINT, signal.SIGHUP} & self._signals.caught():
-                return  # we are asked to exit even without a result; the events hold most of it
+                return  # we have to exit without a result, and the events hold most of it
 
     def _try(self, result: dict[str, Any]) -> OSError | None:
-        """Write the result whole, then in the reserved space if need be, at last with a shortened answer."""
+        """Write the result: whole; if that fails, in the reserved space; if need be, with a short answer."""
         shorter = {
             **result,
             "output": safe.first_bytes(result["output"] or "", 256),
@@ -203,24 +210,12 @@ class Result:
                     writing.remove(self._run_dir, directory.OUTPUT)
         return failure
 
-    def _keep_plan(self) -> None:
-        """Write the plan and wrapper.json again if the child has changed them.
-
-        Without the plan, no reader finds the result. Without wrapper.json, the result is not known as ours.
-        """
-        with ignoring(OSError):
-            found, meta = directory.read_plan(self._run_dir), documents.meta(self._plan)
-            if found is None or documents.meta(found) != meta:
-                writing.replace(self._run_dir, directory.META, jsonline.encode(meta))
-            if directory.read_wrapper(self._run_dir) != self._wrapper:
-                writing.replace(self._run_dir, directory.WRAPPER, jsonline.encode(self._wrapper))
-
     def _write_output(self) -> bool:
         """Write the whole answer beside the result; say whether that worked."""
         text = self._recorder.state.text
         try:
             if text is None:
-                writing.remove(self._run_dir, directory.OUTPUT)  # it would not be the child's answer
+                writing.remove(self._run_dir, directory.OUTPUT)  # a file there is not the child's answer
             else:
                 writing.replace(self._run_dir, directory.OUTPUT, text.encode("utf-8", "replace"))
         except OSError:

@@ -1,9 +1,7 @@
-"""The watch over a batch child whose stdin stays open: messages, replies and answers go in while it works.
+"""Watch a batch child whose stdin stays open for messages, replies and answers while it works. Joins.
 
-The child is done when it has settled and has handled every message. We then close its stdin and give it the
+The child is done when it has settled and has handled every message. Then we close its stdin and give it the
 usual grace to exit. While a child has an open question, its clocks pause.
-
-Joins.
 """
 
 from __future__ import annotations
@@ -30,11 +28,11 @@ if TYPE_CHECKING:
 
 
 DENY = "deny"
-CLOCK = "the clock"  # the source of the answer to a question that got no other
+CLOCK = "the clock"  # the source of the answer to a question that was overdue
 
 
 class OpenQuestions:
-    """The open questions. A question without an answer within `limit_s` is overdue.
+    """The open questions of a child. A question without an answer within `limit_s` is overdue.
 
     `elsewhere` names the source of answers that do not come from us.
     """
@@ -50,7 +48,7 @@ class OpenQuestions:
         return bool(self._open)
 
     def overdue_at(self) -> float:
-        """Return when the first question is overdue; one that only the agent's screen can answer never is."""
+        """Return when the first question is overdue. One that is only on the agent's screen never is."""
         return min((at + self._limit_s for ask, at in self._open.values() if ask.id), default=NEVER)
 
     def overdue(self, now: float) -> list[str]:
@@ -60,7 +58,7 @@ class OpenQuestions:
         return [ask.id for ask in late]
 
     def close(self, one: str, answer: str, by: str) -> Ask | None:
-        """Record our answer to a question, or to the oldest if `one` is empty; None if it is closed."""
+        """Record our answer to a question, or to the oldest if `one` is empty; None if it is not open."""
         ask, _ = self._open.pop(one or next(iter(self._open), ""), (None, 0.0))
         if ask is not None:
             self._recorder.event(events.input_given(ask.kind, ask=ask.id, answer=answer, by=by))
@@ -69,7 +67,7 @@ class OpenQuestions:
     def note(
         self, asks: Iterable[Ask], now: float, given: MutableMapping[str, tuple[str, str]] | None = None
     ) -> None:
-        """Record new questions, and those that are no longer open. `given`: their answers and sources."""
+        """Record new questions, and those that are closed by now. `given`: their answers and sources."""
         there = {ask.key: ask for ask in asks}
         for key in [key for key in self._open if key not in there]:
             ask, _ = self._open.pop(key)
@@ -86,7 +84,7 @@ class OpenQuestions:
             self._guards.go_on(now)
 
 
-LOOK_EVERY_S = 2.0  # how often we look into the inbox even without a signal
+LOOK_EVERY_S = 2.0  # between two looks into the inbox without a signal
 
 
 class ChildInput:

@@ -1,11 +1,8 @@
-"""The rules that end a working child: its timeout with idle extension, and tool calls that loop. Pure.
+"""The rules that end a working child: its timeout, which activity extends, and tool calls that loop. Pure.
 
-The clocks pause while a child waits for a person. They stop for good once a person has taken it over.
-
-The time that a settled child may stay is not decided here: it is `runs/endings.GRACE_S`, and `wrapper/watch`
-applies it.
-
-Times are monotonic seconds that the caller passes in; nothing here reads a clock.
+The clocks pause while a child waits for a person, and stop for good once a person has taken the child over.
+The rule for a child that has settled is elsewhere (`runs/endings.GRACE_S`, applied by `wrapper/watch`).
+All times are monotonic seconds that the caller passes in.
 """
 
 from __future__ import annotations
@@ -51,11 +48,10 @@ class Guards:
         self._activity_at = now
 
     def note_call(self, event: Event) -> Cause | None:
-        """Record a tool call; return the cause to end the child if the same call was repeated too often."""
+        """Record a tool call; return the cause to end the child if it repeats one call too often."""
         if self._loop_count == 0:
             return None
-        # All arguments count, nested ones too: five different edits of one file are no loop. The order of
-        # keys does not count.
+        # All arguments count, nested ones too: five different edits of one file are no loop.
         call = (event.fields.get("toolName"), event.fields.get("args"))
         self._repeats = self._repeats + 1 if _are_same(call, self._call) else 1
         self._call = call
@@ -89,10 +85,9 @@ class Guards:
         self._loop_count = 0
 
     def check(self, now: float, hear: Callable[[float], None]) -> Cause | None:
-        """Return the cause to end the child now, if there is one.
+        """Return the cause to end the child now, if its time is over.
 
-        When the time is over, `hear` is called before the decision: activity at this very moment extends
-        the time.
+        Before that decision, `hear` reads the child's output: activity at this very moment extends the time.
         """
         if now >= self.deadline():
             hear(now)
@@ -100,16 +95,16 @@ class Guards:
 
 
 def _are_same(one: tuple[Any, Any], other: tuple[Any, Any] | None) -> bool:
-    """Say whether two calls are the same as text, since Python takes 1 and true as equal."""
+    """Say whether two calls are the same in JSON, whatever the order of keys. In Python, 1 equals True."""
     try:
         if one != other:
             return False
-    except RecursionError:  # they are nested too deeply for this comparison
+    except RecursionError:  # they are nested too deeply for this quick comparison
         pass
     return _signature(one) == _signature(other)
 
 
 def _signature(call: tuple[Any, Any] | None) -> str:
-    import json  # noqa: PLC0415  (hardly any call is the one before once more)
+    import json  # noqa: PLC0415  (calls are hardly ever repeated)
 
     return json.dumps(call, sort_keys=True)

@@ -1,8 +1,8 @@
-"""A live child in its window: it has the terminal, and a bridge carries its events and messages. Joins.
+"""Give a live child the terminal of its window, and talk to it over a bridge. Joins.
 
-The bridge is two FIFOs. They are made before the child, and their names are removed once the child has opened
-them, so that no other process finds them. We hold both ends of each FIFO, so that each has a reader and a
-writer while we live.
+The bridge is two FIFOs, for events and for orders. They are made before the child. Their names are removed
+once the child has opened them, so that no other process finds them. We hold both ends of each FIFO, so that
+each has a reader and a writer while we live.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ _SHOW_LIMIT_S = 0.5
 
 
 class Live:
-    """The wrapper's work that only a live run needs, from before the child's start until after its end.
+    """The wrapper's work for a live run, from before the child's start until after its end.
 
     When the child settles in a person's hands, `slot` is given back and `ring` is called.
     """
 
-    def __init__(  # noqa: PLR0913  (what a run has that a live one needs)
+    def __init__(  # noqa: PLR0913  (the parts of a run that a live one needs)
         self,
         claim: Claim,
         agent: LiveAgent,
@@ -81,16 +81,16 @@ class Live:
         return self._agent.arguments(plan, run_dir)
 
     def bridged(self, command: list[str]) -> list[str]:
-        """Return the command line that is started: the agent's own, behind its bridge if it has one."""
+        """Return the command line to start: the agent's own, behind our bridge program if it needs one."""
         bridge = self._agent.bridge
         return command if bridge is None else [sys.executable, "-I", "-S", bridge, *command]
 
     def pipe(self) -> tuple[int, int]:
-        """Return the descriptor of the child's events, and one to close once the child has started."""
+        """Return the descriptor from which we read events, and one to close once the child has started."""
         return self._bridge.events, os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
 
     def started(self, child: int) -> None:
-        """Give the terminal's keys to the child, and continue it if it has stopped for lack of them."""
+        """Send the terminal's keys to the child; continue it, since it may have stopped without them."""
         self._terminal.give_to(child)
         process.send_group(child, signal.SIGCONT)
 
@@ -100,7 +100,7 @@ class Live:
         return LiveWatch(parts, self._reader, self._talk, rests=self._rests, begun_at=begun_at)
 
     def _rests(self) -> None:
-        """Give the slot back and ring: the child has settled in a person's hands."""
+        """Give the slot back and ring the bell: the child has settled in a person's hands."""
         slot, self._slot = self._slot, None
         if slot is not None:
             os.close(slot)
@@ -112,7 +112,7 @@ class Live:
         self._terminal.take_back()
 
     def remove_files(self) -> None:
-        """Remove the files that a killed bridge has left, once the agent has ended, too."""
+        """Remove the files that a killed bridge program has left. Call this after the agent has ended."""
         with contextlib.suppress(OSError):
             removal.remove(self._files)
 
@@ -126,22 +126,22 @@ class Live:
     ) -> Verdict:
         """Return how the run ended."""
         if cause is None and not lingered and self._terminal.is_hung_up:
-            cause = endings.WINDOW_CLOSED  # the child's end came before our own signal
+            cause = endings.WINDOW_CLOSED  # the child ended before our own SIGHUP came
         person = self._reader.typed or self._reader.has_left
         return endings.live_verdict(state, exit, cause=cause, lingered=lingered, person=person)
 
 
-_TAKEN_WITHIN_S = 11.0  # a second more than the bridge waits
+_TAKEN_WITHIN_S = 11.0  # a second longer than the bridge waits
 
 
 class BridgeTalk:
-    """The orders to one bridge, and which messages among them the child has taken."""
+    """The orders to a live child, and the messages among them that it has not taken yet."""
 
     def __init__(self, bridge: Bridge, inbox: Inbox, *, has_task: bool, ask_limit_s: float) -> None:
         self._bridge = bridge
         self._inbox = inbox
         self.has_task = has_task
-        self.ask_limit_s = ask_limit_s  # then a question is denied, unless a person has the child
+        self.ask_limit_s = ask_limit_s  # after this a question is denied, unless a person has the child
         self._is_begun = False
         self._answered: set[str] = set()  # questions
         # number -> message, and until when we wait for the child to take it
@@ -168,10 +168,8 @@ class BridgeTalk:
 
     def look(self, now: float) -> None:
         """Pass on new messages from the inbox."""
-        if (
-            not self._is_begun or self._bridge.waiting is not None
-        ):  # messages that it cannot take yet stay in the inbox
-            return
+        if not self._is_begun or self._bridge.waiting is not None:
+            return  # the messages stay in the inbox until the child can take them
         for message in self._inbox.fresh():
             if message.kind == INBOX_ANSWER:
                 self.answer(message.ask or "", message.text or "", message.by or "a parent")
@@ -187,12 +185,12 @@ class BridgeTalk:
             self._bridge.order({"order": "answer", "ask": ask, "answer": answer, "by": by})
 
     def taken(self, number: int) -> Event | None:
-        """Record that the child has taken a message; return its event, None if we know of no such message."""
+        """Record that the child has taken a message; return the event, None if no such message was sent."""
         message, _ = self._ordered.pop(number, (None, 0.0))
         return None if message is None else events.message_sent(number, message.kind, message.text)
 
     def busy_until(self, now: float) -> float | None:
-        """Return until when a message may still be taken; None if none is under way."""
+        """Return until when the child may still take a message; None if no message is under way."""
         return max((until for _, until in self._ordered.values() if until > now), default=None)
 
     def let_leave(self, settlings: int) -> None:

@@ -1,7 +1,7 @@
-"""Watch a live child: like a batch child until a person types, and afterwards as the person decides. Joins.
+"""Watch a live child. Joins.
 
-Timeouts and loop rules can end the child only until a person types. Only this module decides when a settled
-live child has to exit, and whether it waits for a person.
+Until a person types, timeouts and loop rules can end the child. From then on, the person decides. Only this
+module decides when a settled live child is made to exit, and whether a child waits for a person.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PERSON = "a person on its screen"
 class LiveWatch(ChildWatch):
     """Watches one live child from its start to its end.
 
-    `rests` is called when the child has settled in a person's hands.
+    `rests` is called, perhaps several times, once the child has settled in a person's hands.
     """
 
     def __init__(
@@ -91,18 +91,14 @@ class LiveWatch(ChildWatch):
         super()._note_settling(now)
         if self._settled_at is None:
             self._left_at = None
-        if live.typed and not self._is_theirs:
-            self._hand_over()
+        if live.typed and not self._is_theirs:  # from now on, none of our clocks and rules ends it
+            self._is_theirs = True
+            self._left_at = None
+            self._guards.retire()
+            state = self._recorder.state
+            if state.settled and not state.attended:
+                self._recorder.event(events.settled(aborted=state.settled_aborted, attended=True))
         self._note_asking(now)
-
-    def _hand_over(self) -> None:
-        """Leave the child to a person: none of our clocks and rules ends it any more."""
-        self._is_theirs = True
-        self._left_at = None
-        self._guards.retire()
-        state = self._recorder.state
-        if state.settled and not state.attended:
-            self._recorder.event(events.settled(aborted=state.settled_aborted, attended=True))
 
     def _note_asking(self, now: float) -> None:
         asks = list(self._live.asks.open.values())
@@ -115,7 +111,7 @@ class LiveWatch(ChildWatch):
     # --- what we do about it ---
 
     def _heard(self, caught: frozenset[int], now: float, *, ended: bool) -> None:
-        if ended:  # a closing window ends us and the child: our signal is the cause of both
+        if ended:  # a closing window ends the child and signals us: that signal is the cause
             if not self._ladder.begun:
                 self._ladder.cause = next(
                     (cause for number, cause in CAUSES.items() if number in caught), None
@@ -123,7 +119,7 @@ class LiveWatch(ChildWatch):
             return
         if signal.SIGUSR1 in caught:
             self._look(now)
-        if signal.SIGCHLD in caught and process.was_suspended(self._child):  # nothing else could wake it
+        if signal.SIGCHLD in caught and process.was_suspended(self._child):  # only we can continue it
             self._terminal.give_to(self._child)
             process.send_group(self._child, signal.SIGCONT)
 
@@ -139,19 +135,15 @@ class LiveWatch(ChildWatch):
         if now >= self._looked_at + LOOK_EVERY_S:
             self._look(now)
         self._note_asking(now)
-        if not self._is_theirs:  # a person at the screen may take any time
-            for one in self._questions.overdue(now):
-                self._talk.answer(one, DENY, CLOCK)
-        if self._settled_at is not None:
-            self._settle(now)
-        elif (cause := self._guards.check(now, self._hear_now)) is not None:
-            self._end(cause, now)
-
-    def _settle(self, now: float) -> None:
-        """Let a settled child leave, unless a person has it or a message to it is under way."""
-        if self._is_theirs:
+        for one in () if self._is_theirs else self._questions.overdue(now):  # a person may take any time
+            self._talk.answer(one, DENY, CLOCK)
+        if self._settled_at is None:
+            cause = self._guards.check(now, self._hear_now)
+            if cause is not None:
+                self._end(cause, now)
+        elif self._is_theirs:
             self._rests()
-        elif self._left_at is None:
+        elif self._left_at is None:  # the child may leave, unless a message to it is under way
             self._look(now)
             if self._talk.busy_until(now) is None:
                 self._left_at = now
@@ -161,7 +153,7 @@ class LiveWatch(ChildWatch):
             self._ladder.begin(None, now)
 
     def _end(self, cause: Cause, now: float) -> None:
-        """End the child, unless it has settled and no person has it: then it leaves by itself."""
+        """End the child. If it has settled and no person has it, it leaves by itself."""
         if self._settled_at is not None and not self._is_theirs:
             return
         lifecycle.leave(self._recorder.state)  # has an effect only if it has settled

@@ -1,7 +1,4 @@
-"""Record what happens in a run, in order of importance: in events.jsonl, the transcript, the window.
-
-Joins.
-"""
+"""Record what happens in a run: in events.jsonl first, then in the transcript, then in the window. Joins."""
 
 from __future__ import annotations
 
@@ -23,11 +20,11 @@ if TYPE_CHECKING:
     from tmuxagents.runs.events import Event
     from tmuxagents.wrapper.terminal import StoryWindow
 
-SHOW_EVERY_S = 0.2  # the pane; each write costs tmux as much as many lines
-_SOON_S = 0.05  # what is due by then is shown now, and so needs no wake-up of its own
+SHOW_EVERY_S = 0.2  # between two writes to the window; each costs tmux as much as many lines
+_SOON_S = 0.05  # text that is due within this time is shown now, to save a wake-up
 TITLE_EVERY_S = 0.5
-_TITLE_BY_S = 0.7  # a due title waits so long for lines that it can go with
-_REST = 8.0  # the window rests this many times as long as painting it took
+_TITLE_BY_S = 0.7  # a due title waits this long for lines that can be written with it
+_REST = 8.0  # after painting, the window rests this many times as long as the painting took
 _BUFFER = 256 * 1024
 _STDERR_EVENTS = 200  # lines of stderr that become events; the log has them all
 _PLAIN_LINES = 500  # lines of stdout that are shown though they are no JSON
@@ -35,7 +32,7 @@ _LONGEST_STDERR = 2000
 
 
 class Recorder:
-    """Records one run. Best effort: losses are counted, and never stop the run."""
+    """Records one run as well as possible: losses are counted, and never stop the run."""
 
     def __init__(
         self,
@@ -81,7 +78,7 @@ class Recorder:
             self.state.phase == lifecycle.LEAVING
             and event.type not in lifecycle.TRANSITIONS[lifecycle.LEAVING]
         ):
-            return  # what the child does while we end it is no part of the run
+            return  # the run does not include what the child does while we end it
         self._seq += 1
         event.seq = self._seq
         event.at = round(time.time(), 3)
@@ -101,7 +98,7 @@ class Recorder:
             self._write()
 
     def note_reader(self, reader: Reader) -> None:
-        """Take over what the child reported about itself and no event carries."""
+        """Take over the facts about the child that its reader knows and no event has."""
         if self.state.phase != lifecycle.LEAVING:
             self.state.model, self.state.error_message = reader.model, reader.error_message
         self._is_cut |= reader.left_out
@@ -151,7 +148,7 @@ class Recorder:
         self._window.resized(now)
 
     def flush(self, now: float, *, last: bool = False) -> None:
-        """Write what has gathered, once for each wake-up. `now` is monotonic."""
+        """Write everything recorded since the last flush, once for each wake-up. `now` is monotonic."""
         if self._event_lines or self._transcript_lines:
             self._write()
         window = self._window
@@ -194,9 +191,9 @@ class Recorder:
             self._terminal.show(narration.title(words))
 
     def keep_directory(self) -> None:
-        """Restore files of the run that were removed or replaced: an agent may clean up more than its own.
+        """Restore files of the run that were removed or replaced: an agent may remove too much.
 
-        A result that exists already is not ours. It is ignored while we live, and must not outlive us.
+        A result that exists by now is not ours. Readers ignore it while we live; it must not outlive us.
         """
         mark = marks.mark_of(self.run_dir)
         if mark is not None and mark == self._whole:

@@ -1,7 +1,4 @@
-"""One run from its directory to its result: claim it, start the child, watch it, write how it ended.
-
-Joins.
-"""
+"""Carry out one run: claim it, start the child, watch it, write how it ended. Joins."""
 
 from __future__ import annotations
 
@@ -41,7 +38,7 @@ if TYPE_CHECKING:
     from tmuxagents.wrapper.live import Live
 
 _TERMINAL_LIMIT_S = 0.2
-_READ_S = 0.2  # tmux (3.3a) sometimes loses the last words of a process that exits right after them
+_READ_S = 0.2  # tmux (3.3a) sometimes loses the last words of a process that exits at once
 
 
 def main(arguments: list[str]) -> None:
@@ -61,7 +58,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _begin(claim: Claim, signals: Signals, outer_umask: int) -> WrapperRun:
-    """Return the run that we hold; if it cannot even begin, write that result, since only we can."""
+    """Return the run that we have claimed. If it cannot even begin, write that result and raise."""
     terminal = Terminal()
     try:
         return WrapperRun(claim, signals, terminal, outer_umask)
@@ -125,28 +122,44 @@ class WrapperRun:
             from tmuxagents.slurm import commands  # noqa: PLC0415  (few runs are jobs)
 
             verdict = commands.judged(verdict, self._environment)
-        self._conclude(verdict)
+        now = time.monotonic()
+        duration = now - self._begun
+        with ignoring(OSError, ImportError):  # the result is written even without a free descriptor
+            process.become_subreaper(on=False)
+            self._ensure_watcher()
+        self._recorder.close(verdict, duration)
+        if self._plan.driver == records.LIVE and self._starting.tried:
+            called = self._plan.name or self._plan.run_id[:8]
+            self._recorder.hint(f"Open it again with: tmuxagents attach --resume {called}")
+        self._recorder.flush(now, last=True)
+        self._recorder.title(f"{verdict.status} ({verdict.reason})")
+        self._ring()
+        # All that takes time comes before the result, since the run counts as running while we live.
+        self._terminal.show_rest(_TERMINAL_LIMIT_S)
+        self._result.write(verdict, duration, lingered=self._lingered)
+        self._answer_launcher()  # if no child was started, the launcher still waits
+        self._terminal.leave(0.0)
         return 0 if verdict.status == records.COMPLETED else 1
 
     def _ensure_watcher(self) -> None:
         """Start a watcher: it shows the run, and concludes it if we are killed.
 
-        A job's watcher runs where its person is. One here would inform no person, and outlive the job.
+        Not for a job of Slurm: a watcher on its node would inform no person, and outlive the job.
         """
         if self._queued:
             return
         watcher_lock.ensure(os.path.dirname(os.path.dirname(self._run_dir)), self._environment)
 
     def _answer_launcher(self) -> None:
-        """Confirm to the launcher that the run is ours, once the files hold what the launcher will print."""
+        """Confirm to the launcher that the run is ours. By now, the files hold all that it will print."""
         if not self._answered:
             self._answered = True
             handover.answer(self._run_dir)
 
     def _after_our_fault(self) -> Verdict:
-        """End the child, and return the ending that its events prove, as for a killed wrapper.
+        """End the child; return the ending that its events prove, as for a killed wrapper.
 
-        If the agent refused the plan before anything was started, that is not our fault.
+        If the agent has refused the plan before anything was started, that is not our fault.
         """
         self._terminal.take_back()
         error = sys.exc_info()[1]
@@ -167,21 +180,51 @@ class WrapperRun:
         return verdict
 
     def _run_child(self, agent: Agent) -> Verdict:
-        """Start the child, watch it, end its leftovers; return the ending of the run."""
+        """Start the child and see it to its end; return the ending of the run."""
         at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         self._recorder.head(at, self._environment.get("HOME", ""))
-        live = self._live(agent)
-        if live is not None and not live.borrow():
-            return live.refusal()
-        talk = None if live else self._talk(agent)
-        started = self._start(agent, live, talk)
+        numbers = self._settings.numbers
+        live: Live | None = None
+        talk: Talk | None = None  # with a batch child whose stdin stays open
+        how = agent.live() if self._plan.driver == records.LIVE else None
+        if how is not None:
+            from tmuxagents.wrapper.live import Live  # noqa: PLC0415  (a batch run pays nothing for it)
+
+            limit_s = numbers["askTimeout"]
+            live = Live(
+                self._claim, how, self._terminal, slot=self._slot, ring=self._ring, ask_limit_s=limit_s
+            )
+            if not live.borrow():
+                return live.refusal()
+        elif (talker := agent.talker(self._plan, self._run_dir)) is not None:
+            from tmuxagents.wrapper.duplex import Talk  # noqa: PLC0415  (as for live runs)
+
+            talk = Talk(talker, self._claim, ask_limit_s=numbers["askTimeout"])
+        started = self._starting.start(agent, live, talk)
         if started is None:
             if live is not None:
                 live.take_back()
             return endings.NOT_SPAWNED.verdict()
         child, pipes = started
-        ladder = Ladder(child, self._scope)
-        parts = WatchParts(child, pipes, console=self._console, guards=self._guards(), ladder=ladder)
+        self._begun = time.monotonic()
+        self._recorder.begin_logs()
+        self._recorder.event(events.run_started(self._starting.told(child)))
+        self._recorder.flush(self._begun)
+        self._answer_launcher()
+        guards = Guards(
+            started_at=self._begun,
+            timeout_s=self._plan.timeout or 0.0,  # a sound plan has one
+            debounce_s=numbers["extend_timeout_debounce"],
+            loop_count=int(numbers["looping_tool_count"]),
+        )
+        parts = WatchParts(
+            child, pipes, console=self._console, guards=guards, ladder=Ladder(child, self._scope)
+        )
+        return self._watch_child(agent, parts, live, talk)
+
+    def _watch_child(self, agent: Agent, parts: WatchParts, live: Live | None, talk: Talk | None) -> Verdict:
+        """Watch the child until it ends, then end its leftovers; return the ending of the run."""
+        ladder = parts.ladder
         reader = talk.talker if talk else agent.reader(self._plan, self._run_dir)
         if live is not None:
             watch: ChildWatch = live.watch(parts, begun_at=self._begun)
@@ -197,89 +240,23 @@ class WrapperRun:
             watch.note_written()
         if ending is not None:
             self._recorder.event(events.child_exited(ending.exit_code, ending.signal))
-        self._recorder.flush(time.monotonic())  # in case we are killed while leftovers take their time
+        self._recorder.flush(time.monotonic())  # we may be killed while leftovers take their time
         if not watch.lacks_usage:
             end_left(self._scope, self._recorder, hard=ladder.killed)
         self._lingered = ladder.begun and ladder.cause is None
-        cause = (
-            hang_up(self._claim.wrapper["tmux"]) if ladder.cause is endings.WINDOW_CLOSED else ladder.cause
-        )
-        how = ending or Exit(None)
+        cause = ladder.cause
+        if cause is endings.WINDOW_CLOSED:
+            cause = hang_up(self._claim.wrapper["tmux"])
+        how, state = ending or Exit(None), self._recorder.state
         if live is not None:
             live.remove_files()
-            return live.verdict(self._recorder.state, how, cause=cause, lingered=self._lingered)
+            return live.verdict(state, how, cause=cause, lingered=self._lingered)
         return endings.verdict(
-            self._recorder.state,
-            how,
-            cause=cause,
-            lingered=self._lingered,
-            exit_counts=reader.exit_counts,
+            state, how, cause=cause, lingered=self._lingered, exit_counts=reader.exit_counts
         )
-
-    def _live(self, agent: Agent) -> Live | None:
-        """Return the parts that only a live run has; None for a batch run."""
-        how = agent.live() if self._plan.driver == records.LIVE else None
-        if how is None:
-            return None
-        from tmuxagents.wrapper.live import Live  # noqa: PLC0415  (a batch run pays nothing for it)
-
-        limit = self._settings.numbers["askTimeout"]
-        return Live(self._claim, how, self._terminal, slot=self._slot, ring=self._ring, ask_limit_s=limit)
-
-    def _guards(self) -> Guards:
-        numbers = self._settings.numbers
-        return Guards(
-            started_at=self._begun,
-            timeout_s=self._plan.timeout or 0.0,  # a sound plan has one
-            debounce_s=numbers["extend_timeout_debounce"],
-            loop_count=int(numbers["looping_tool_count"]),
-        )
-
-    def _talk(self, agent: Agent) -> Talk | None:
-        """Return the talk with a batch child whose stdin stays open; None if it takes only its prompt."""
-        talker = agent.talker(self._plan, self._run_dir)
-        if talker is None:
-            return None
-        from tmuxagents.wrapper.duplex import Talk  # noqa: PLC0415  (as for live runs)
-
-        return Talk(talker, self._claim, ask_limit_s=self._settings.numbers["askTimeout"])
-
-    def _start(
-        self, agent: Agent, live: Live | None, talk: Talk | None
-    ) -> tuple[int, tuple[int, int]] | None:
-        started = self._starting.start(agent, live, talk)
-        if started is None:
-            return None
-        self._begun = time.monotonic()
-        self._recorder.begin_logs()
-        self._recorder.event(events.run_started(self._starting.told(started[0])))
-        self._recorder.flush(self._begun)
-        self._answer_launcher()
-        return started
-
-    # --- the end ---
-
-    def _conclude(self, verdict: Verdict) -> None:
-        now = time.monotonic()
-        duration = now - self._begun
-        with ignoring(OSError, ImportError):  # the result is written even without a free descriptor
-            process.become_subreaper(on=False)
-            self._ensure_watcher()
-        self._recorder.close(verdict, duration)
-        if self._plan.driver == records.LIVE and self._starting.tried:
-            called = self._plan.name or self._plan.run_id[:8]
-            self._recorder.hint(f"Open it again with: tmuxagents attach --resume {called}")
-        self._recorder.flush(now, last=True)
-        self._recorder.title(f"{verdict.status} ({verdict.reason})")
-        self._ring()
-        # All that takes time comes before the result, since the run counts as running while we live.
-        self._terminal.show_rest(_TERMINAL_LIMIT_S)
-        self._result.write(verdict, duration, lingered=self._lingered)
-        self._answer_launcher()  # if no child was started, the launcher still waits
-        self._terminal.leave(0.0)
 
     def _ring(self) -> None:
-        """Ring the window's bell: the run has ended, or settled in a person's hands, whichever is first."""
+        """Ring the window's bell, only once: when the run settles in a person's hands, or when it ends."""
         if self._settings.notify != "off":
             self._terminal.ring()
 

@@ -1,8 +1,6 @@
-"""Signals that a wrapper catches and keys that a person types into its window, and what they mean.
+"""The signals to a wrapper, the keys that a person types into its window, and the meaning of both. Joins.
 
 Ctrl-C twice stops the run; other keys do nothing.
-
-Joins.
 """
 
 from __future__ import annotations
@@ -24,14 +22,13 @@ if TYPE_CHECKING:
     from tmuxagents.wrapper.recorder import Recorder
     from tmuxagents.wrapper.terminal import Terminal
 
-# What a signal to the wrapper means.
 CAUSES: dict[int, endings.Cause] = {
     signal.SIGTERM: endings.STOPPED,
     signal.SIGINT: endings.PARENT,
     signal.SIGHUP: endings.WINDOW_CLOSED,
 }
 _SERVER_LIMIT_S = 0.3
-# Typing in the window or a window in the background must never stop or end a wrapper by itself.
+# Keys must never stop or end a wrapper, nor must output while it is in the background.
 _IGNORED = (
     *(signal.SIGPIPE, signal.SIGQUIT, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU),
     *(signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM),
@@ -40,7 +37,7 @@ _CAUGHT = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD, signal.
 
 
 class Signals:
-    """The signals that a wrapper attends to, from now on."""
+    """Catches the signals that mean something to a wrapper, from now on."""
 
     __slots__ = ("_writing", "handle")
 
@@ -77,7 +74,7 @@ def hang_up(tmux: Mapping[str, Any]) -> endings.Cause:
 
 
 CONFIRM_S = 3.0
-_READ_S = 0.3  # the time to read the question; two Ctrl-C in one paste are no answer
+_READ_S = 0.3  # a person needs this long to read the question; two Ctrl-C in one paste do not count
 
 
 class Console:

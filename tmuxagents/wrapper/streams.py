@@ -1,4 +1,4 @@
-"""Read a child's two output streams, split them into lines, log the lines and record their events. Joins."""
+"""Read a child's stdout and stderr: log their lines, and record the events in them. Joins."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _AT_ONCE = 256 * 1024  # as much as a pipe holds
 _PIECE = 64 * 1024  # a larger buffer would be taken from the system and given back at each read
 EVERY_S = 0.4  # less than the silence after which a watcher has to be woken (runs/logs)
 _AT_ONCE_TIMES = 8.0  # how often we may read at once after a silence, however long it was
-_MUCH = 32 * 1024  # bytes in about a second
-_ROOM = 8  # this part of a pipe's size also counts as much, so that unread text does not fill it
+_MUCH = 32 * 1024  # bytes in about a second; a child that prints more prints much
+_ROOM = 8  # so does one that fills this fraction of its pipe, which must not become full
 
 
 class _Pace:
@@ -45,7 +45,7 @@ class _Pace:
 
     @property
     def was_resting(self) -> bool:
-        """Say whether text that is read now may have been printed a while ago."""
+        """Say whether text that is read now may be some time old."""
         return self.next_at > self._heard_at
 
     def heard(self, amount: int, now: float) -> None:
@@ -101,11 +101,11 @@ class Streams:
         self._recorder = recorder
         self._guards = guards
         self.reply: Callable[[bytes], None] | None = None  # writes to a child whose stdin stays open
-        self._looped = looped  # called at a tool call that is one too many of a kind
+        self._looped = looped  # called when the child has repeated a tool call too often
 
     @property
     def due_at(self) -> float:
-        """Return when to read stdout again: nothing is lost or decided by reading it later."""
+        """Return when to read stdout again; until then, nothing is lost or decided by not reading it."""
         return self._pace.next_at
 
     def hear(self, now: float) -> None:
@@ -126,7 +126,7 @@ class Streams:
             self._hear(self.stdout, now, _held(self.stdout))
 
     def hear_rest(self, now: float) -> None:
-        """Read and record all output up to the child's end; others may hold its pipes open for ever."""
+        """Read and record all output up to the child's end. Other processes may keep the pipes open."""
         self.hear_now(now)
         if self.stderr is not None:
             self._hear_errors(self.stderr, _held(self.stderr))
@@ -134,7 +134,7 @@ class Streams:
         self._tell_stderr(self._stderr_lines.flush())
 
     def note_end(self, exit_code: int | None) -> None:
-        """Record what the exit of the child adds, after all its output."""
+        """Record the events that the child's exit adds to its output."""
         told = self._reader.ended(exit_code, self._written())
         self.lacks_usage = self._reader.file is not None and not any(one.type == "usage" for one in told)
         for event in told:
@@ -142,20 +142,20 @@ class Streams:
         self._recorder.note_reader(self._reader)
 
     def note_written(self) -> None:
-        """Record the usage that processes wrote while they were ended: the child may have been a launcher."""
+        """Record the usage that leftovers wrote as they ended: the agent itself may have been one of them."""
         if self.lacks_usage:
             for event in self._reader.used(self._written() or b""):
                 self._recorder.event(event)
 
     def _written(self) -> bytes | None:
-        """Return the content of the file that some children write at their end; None without one."""
+        """Return the content of the file that some agents write at their end; None if there is none."""
         with ignoring(OSError):
             if self._reader.file is not None:
                 return directory.read_bytes(f"{self._recorder.run_dir}/{self._reader.file}", limit=LINE_LIMIT)
         return None
 
     def _hear(self, pipe: int, now: float, amount: int) -> bool:
-        """Record up to a number of bytes; say whether that was the end."""
+        """Read and record stdout, up to a number of bytes; say whether it has ended."""
         if self._pace.was_resting:
             self._reader.note_late(now)
         heard = 0
@@ -175,7 +175,7 @@ class Streams:
         return False
 
     def _tell_stdout(self, lines: list[bytes | Oversized], now: float) -> None:
-        """Record the events of lines; the lines are logged in one write, even if one causes an error."""
+        """Record the events in lines, and log all lines in one write, even if one causes an error."""
         said: list[bytes] = []
         reader, recorder = self._reader, self._recorder
         try:
@@ -212,7 +212,7 @@ class Streams:
 
 
 def _pieces(pipe: int, amount: int) -> Iterator[bytes]:
-    """Yield what a pipe holds, up to a number of bytes; an empty last piece marks its end."""
+    """Yield the content of a pipe, up to a number of bytes; an empty piece means that the pipe has ended."""
     while amount > 0:
         asked = min(_PIECE, amount)
         try:

@@ -1,7 +1,7 @@
 """The wrapper's own terminal, and the window in which it paints the run's story. Joins.
 
-A scrolled, frozen or stopped terminal costs only lines on the screen: the child never waits for it. Flow
-control is off, so that Ctrl-S freezes nothing. Keys come as bytes, so that no key sends a signal.
+The child never waits for the terminal: one that is scrolled, frozen or stopped only loses lines. Flow control
+is off, so that Ctrl-S freezes nothing. Keys come as bytes, so that no key sends a signal.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from tmuxagents.runs.lifecycle import RunState
 
 CTRL_C = b"\x03"
-# Ends a string that a killed program may have left unfinished. Then switches off what it may have left on:
-# other screen, mouse, focus, paste, keyboard modes, colours.
+# Ends an escape sequence that a killed program may have left unfinished. Then switches off the modes that
+# it may have left on: other screen, mouse, focus, paste, keyboard, colours.
 _USUAL = (
     b"\x1b\\\x1b[?2026l\x1b[?1049l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l"
     b"\x1b[>4;0m\x1b[?1l\x1b>\x1b[?7h\x1b[r\x1b[999;1H\x1b(B\x1b[m\x1b[?25h"
@@ -63,7 +63,7 @@ class Terminal:
         self._lent: int | None = None  # the descriptor of our keys, while another program reads them
         self._handle: int | None = None
         self.keys: int | None = None
-        self.waiting: int | None = None  # to wait on until more can be shown; None if nothing waits
+        self.waiting: int | None = None  # the descriptor to wait on until more can be shown
         if not os.isatty(descriptor):
             return
         # Handles of our own: O_NONBLOCK on inherited ones would affect all processes that share them.
@@ -90,7 +90,7 @@ class Terminal:
 
     @property
     def columns(self) -> int | None:
-        """Return the width, None if there is no terminal or its width is unknown."""
+        """Return the width; None if it is unknown or there is no terminal."""
         if self._handle is None:
             return None
         try:
@@ -102,7 +102,7 @@ class Terminal:
         """Show as much as the terminal takes now; the rest waits, and too much of it is skipped."""
         if self._handle is None or self._lent is not None:
             return
-        shown = self._gap() + text if self._skipped else text  # says what is missing here
+        shown = self._gap() + text  # first, how much is missing here
         if len(self._unshown) + len(shown) > _KEPT:
             self._skipped += text.count(b"\n")
             self.skips += 1
@@ -119,7 +119,7 @@ class Terminal:
                 os.write(self._handle, b"\a")
 
     def flush(self) -> None:
-        """Show what waits, as far as the terminal takes it now."""
+        """Show the text that waits, as far as the terminal takes it now."""
         if self._handle is None:
             return
         try:
@@ -138,7 +138,7 @@ class Terminal:
         return b"... %d lines not shown here: see the transcript\n" % skipped if skipped else b""
 
     def pressed(self) -> bytes:
-        """Return the keys that were pressed, so that they do not pile up."""
+        """Return the keys that were pressed since the last call."""
         if self.keys is None:
             return b""
         try:
@@ -155,7 +155,7 @@ class Terminal:
     # --- lent to a program ---
 
     def lend(self, limit_s: float) -> bool:
-        """Lend the terminal to another program, in its earlier modes; say whether there is one to lend.
+        """Lend the terminal to another program, in its earlier modes; say whether there is a terminal.
 
         Until it is taken back, nothing is shown and no key is read.
         """
@@ -196,12 +196,12 @@ class Terminal:
                 termios.tcsetattr(self._handle, termios.TCSANOW, modes)
 
     def leave(self, limit_s: float) -> None:
-        """Show what still waits, for a moment at most, and give the terminal back as it was."""
+        """Show the text that still waits, for a moment at most, and give the terminal back as it was."""
         self.show_rest(limit_s)
         self._set(self._before)
 
     def show_rest(self, limit_s: float) -> None:
-        """Show what still waits, for a moment at most."""
+        """Show the text that still waits, for a moment at most."""
         deadline = time.monotonic() + limit_s
         while self._unshown and (left := deadline - time.monotonic()) > 0:
             poll = select.poll()
@@ -213,10 +213,10 @@ class Terminal:
 # --- the window -------------------------------------------------------------------------------------------
 
 _COLUMNS = 80  # of a terminal of unknown width
-_NOTED = 256  # events; if twice as many wait, the older half is passed over
-_SMALL = 8 * 1024  # bytes of an event that may wait
+_NOTED = 256  # if twice as many events wait, the older half is passed over
+_SMALL = 8 * 1024  # an event of more bytes does not wait, but becomes a block at once
 _AT_ONCE = 32 * 1024  # characters that are made into rows at once
-_KEPT_LINES = calls.WINDOW.changed(blocks=300, size=64 * 1024)  # what a window of another width shows again
+_KEPT_LINES = calls.WINDOW.changed(blocks=300, size=64 * 1024)  # painted again in another width
 _SETTLES_S = 0.15  # a window is often made wider in many steps
 _MISSING = "parts are not shown here: see `tmuxagents transcript`"
 
@@ -225,7 +225,7 @@ class StoryWindow:
     """The window of one run: its story, painted as it grows, and again when the width changes.
 
     Events are only noted when they come. Their rows are made when the window is written, a few times a
-    second. Most of a flood is passed over: the window shows how much, and the transcript has all of it.
+    second. Most of a flood is passed over, and the window shows how many events that were.
     """
 
     __slots__ = (
@@ -241,7 +241,7 @@ class StoryWindow:
         self._painter = Painter(colour=colour)
         self._noted: list[Event] = []
         self._passed_over = 0
-        self._shown = 0  # how many blocks, also forgotten ones
+        self._shown = 0  # how many blocks were shown, forgotten ones included
         self._due: dict[Block, float] = {}  # open call -> when it is worth showing
         self._painted_at = 0.0
         self._columns = terminal.columns
@@ -269,7 +269,7 @@ class StoryWindow:
         self._story.note(words)
 
     def close(self, verdict: Verdict, seconds: float, state: RunState) -> None:
-        """End with how the run ended."""
+        """Show how the run ended."""
         self._take_noted()
         self._story.close(verdict, seconds, state)
 
@@ -280,19 +280,19 @@ class StoryWindow:
 
     @property
     def has_news(self) -> bool:
-        """Say whether something is to be shown at the next opportunity."""
+        """Say whether there is something to show now."""
         unseen = self._noted or self._shown < self._blocks_so_far() or self._skips != self.terminal.skips
         return bool(unseen) and self.terminal.is_ours and self.terminal.waiting is None
 
     @property
     def wanted_at(self) -> float:
-        """Return when the window is to be written even if nothing new comes."""
+        """Return when the window has to be written even if nothing new comes."""
         if not self.terminal.is_ours:
             return NEVER
         return min([self._afresh_at, *(due for due in self._due.values() if due > self._painted_at)])
 
     def painted(self, now: float) -> bytes:
-        """Return the text to write."""
+        """Return the text that brings the window up to date."""
         if not self.terminal.is_ours:
             return b""
         self._take_noted()
@@ -312,7 +312,7 @@ class StoryWindow:
         return self._story.forgotten + len(self._story.blocks)
 
     def _new_blocks(self) -> list[Block]:
-        """Return the blocks that were not shown yet; of very many only the last."""
+        """Return the blocks that were not shown yet; of very many, only the last."""
         blocks = self._story.blocks[max(0, self._shown - self._story.forgotten) :]
         room = _AT_ONCE
         for number in range(len(blocks) - 1, -1, -1):

@@ -1,7 +1,4 @@
-"""The waits before a child starts: for the runs that this one comes after, then for a slot. A stop ends them.
-
-Joins.
-"""
+"""Wait before a child starts: first for earlier runs, then for a slot. A stop ends the wait. Joins."""
 
 from __future__ import annotations
 
@@ -17,15 +14,15 @@ from tmuxagents.wrapper.signals import CAUSES, hang_up
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from tmuxagents.records import Verdict
     from tmuxagents.runs.inspect import RunView
     from tmuxagents.wrapper.claim import Claim
     from tmuxagents.wrapper.signals import Console
 
-_LOOK_S = 1.0  # the longest pause between two looks, while another run's wrapper is here
-_SOON_S = 0.05  # the same, while it is not
+_LOOK_S = 1.0  # between two looks at another run, while we are woken when its wrapper ends
+_SOON_S = 0.05  # the same, while nothing wakes us
 
 
 def enter_cwd(claim: Claim) -> Verdict | None:
@@ -52,9 +49,9 @@ def still_there(claim: Claim) -> Verdict | None:
 
 
 class Before:
-    """The waits of one run. `queued` is called when it has to wait.
+    """The waits of one run. `queued` is called when the run has to wait.
 
-    `slot` stays open until the wrapper leaves or closes it.
+    `slot` is the descriptor of the run's slot, which is taken while it is open.
     """
 
     def __init__(self, claim: Claim, console: Console, queued: Callable[[], None]) -> None:
@@ -65,9 +62,9 @@ class Before:
         self.slot: int | None = None
 
     def wait(self, folder: str, most: int) -> Verdict | None:
-        """Wait until a child may start; return the ending if the run ended before that.
+        """Wait until a child may start; return the ending if the run ends before that.
 
-        `folder` holds the slots, `most` is how many there are.
+        `folder` holds the slots, and `most` is their number.
         """
         if self._is_stopped():
             return self._stopped
@@ -75,15 +72,16 @@ class Before:
         if verdict is not None:
             return verdict
         if self._claim.handed is not None and self._claim.handed.queued:
-            return None  # it has waited for its turn already
+            return None  # the job has waited in Slurm's queue
         return self._wait_for_slot(Queue(folder), most)
 
     def _wait_for_others(self) -> Verdict | None:
-        """Wait for the runs before this one, then put their answers into its prompt."""
+        """Wait for the runs before this one, then put their answers into the prompt."""
         plan = self._claim.plan
         if not plan.after:
             return None
         from tmuxagents.launch import predecessors  # noqa: PLC0415  (few runs wait for others)
+        from tmuxagents.runs import prompt  # noqa: PLC0415  (few runs wait for others)
 
         runs = os.path.dirname(self._claim.run_dir)
         run_dirs = [f"{runs}/{os.path.basename(other)}" for other in plan.after]
@@ -100,7 +98,14 @@ class Before:
                 run, verdict = predecessors.judge(run_dir)
             if verdict is not None:
                 return verdict
-        _fill_prompt(self._claim, [predecessors.output(run_dir) for run_dir in run_dirs])
+        # All have completed: their answers go into the prompt.
+        written = directory.read_bytes(f"{self._claim.run_dir}/{directory.PROMPT}")
+        if written is None:
+            raise OSError(errno.EINVAL, "no file that can be read", directory.PROMPT)
+        outputs = [predecessors.output(run_dir) for run_dir in run_dirs]
+        text = prompt.with_outputs(written.decode("utf-8", "surrogateescape"), plan.task, outputs)
+        writing.replace(self._claim.run_dir, directory.PROMPT, text.encode("utf-8", "surrogateescape"))
+        self._claim.replace_prompt(directory.open_prompt(self._claim.run_dir))
         return None
 
     def _wait_for(self, run: RunView) -> None:
@@ -156,15 +161,3 @@ class Before:
                 cause = hang_up(self._claim.wrapper["tmux"])
             self._stopped = cause.verdict() if cause is not None else None
         return self._stopped is not None
-
-
-def _fill_prompt(claim: Claim, outputs: Sequence[str | None]) -> None:
-    """Put the answers of the runs before this one into the prompt."""
-    from tmuxagents.runs import prompt  # noqa: PLC0415  (few runs wait for others)
-
-    written = directory.read_bytes(f"{claim.run_dir}/{directory.PROMPT}")
-    if written is None:
-        raise OSError(errno.EINVAL, "no file that can be read", directory.PROMPT)
-    text = prompt.with_outputs(written.decode("utf-8", "surrogateescape"), claim.plan.task, outputs)
-    writing.replace(claim.run_dir, directory.PROMPT, text.encode("utf-8", "surrogateescape"))
-    claim.replace_prompt(directory.open_prompt(claim.run_dir))

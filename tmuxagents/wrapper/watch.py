@@ -1,10 +1,8 @@
-"""Watch a living child until it has ended: record its output, and decide what ends it.
+"""Watch a living child until it has ended: record its output, and end the child if a rule demands it. Joins.
 
-This is one loop over a few descriptors. Each wake-up reads, then decides, then writes once. A hundred of
-these loops take turns on a machine, so each runs with cold caches. Every check at a wake-up therefore costs
-several times as much as usual.
-
-Joins.
+This is one loop over a few descriptors. Each wake-up reads, then decides, then writes once. A hundred such
+loops take turns on a machine, each with cold caches, so a check at a wake-up costs several times as much as
+usual.
 """
 
 from __future__ import annotations
@@ -27,12 +25,12 @@ if TYPE_CHECKING:
     from tmuxagents.wrapper.guards import Guards
     from tmuxagents.wrapper.signals import Console
 
-_LONGEST_WAIT_MS = 3_600_000  # poll takes no more than 24 days; waking up is harmless
-_READ_FROM = 4
+_LONGEST_WAIT_MS = 3_600_000  # poll takes no more than 24 days, and an early wake-up is harmless
+_READ_FROM = 4  # the first descriptors of a poll are read from, the others written to
 
 
 class WatchParts:
-    """The parts that the watch over a child joins. `pipes`: our ends of its stdout and stderr."""
+    """The parts for the watch over a child. `pipes`: our ends of its stdout and stderr."""
 
     __slots__ = ("child", "console", "guards", "ladder", "pipes")
 
@@ -62,21 +60,21 @@ class ChildWatch:
             parts.pipes, reader=reader, recorder=self._recorder, guards=parts.guards, looped=self._loops
         )
         self._settled_at: float | None = None
-        self._guarded_until = parts.guards.deadline()  # later output only postpones it
+        self._guarded_until = parts.guards.deadline()  # may be too early, since output postpones the deadline
         self._poll = select.poll()
         self._polled: tuple[int | None, ...] = ()
 
     @property
     def lacks_usage(self) -> bool:
-        """Say whether the child has ended without the file that holds its usage."""
+        """Say whether the child has ended without writing the file that holds its usage."""
         return self._streams.lacks_usage
 
     def note_written(self) -> None:
-        """Record the usage that its processes wrote while they were ended."""
+        """Record the usage that its leftovers wrote as they ended."""
         self._streams.note_written()
 
     def run(self) -> Exit | None:
-        """Watch until the child is reaped and all it wrote is read; return its exit.
+        """Watch until the child is reaped and all its output is read; return its exit.
 
         None if the child cannot be ended: we may not signal it, or it is stuck in the kernel.
         """
@@ -111,7 +109,7 @@ class ChildWatch:
         wake_at = self._next_at() if resting_until is None else min(self._next_at(), resting_until)
         pause_ms = (wake_at - now) * 1000 + 1
         ready: dict[int | None, int] = dict(self._poll.poll(int(max(0, min(_LONGEST_WAIT_MS, pause_ms)))))
-        if is_resting:  # stdout was not polled, so each wake-up reads it
+        if is_resting:  # stdout was not polled, so every wake-up reads it
             ready[self._streams.stdout] = select.POLLIN
         return ready
 
@@ -122,7 +120,7 @@ class ChildWatch:
         return (stdout, streams.stderr, self._signals.handle, terminal.keys, terminal.waiting)
 
     def _resting_until(self, now: float) -> float | None:
-        """Return until when stdout stays unread, if it does; its silence must not end the child meanwhile."""
+        """Return until when stdout stays unread; None if it is polled, as before any decision."""
         due_at = self._streams.due_at
         return due_at if now < due_at < self._step_at() and not self._ladder.begun else None
 
@@ -146,7 +144,7 @@ class ChildWatch:
             self._settled_at = now
 
     def _loops(self, cause: endings.Cause, now: float) -> None:
-        self._settled_at = None  # it calls a tool, so it has begun again
+        self._settled_at = None  # the child calls a tool, so it has begun again
         self._end(cause, now)
 
     # --- what we do about it ---
@@ -174,10 +172,10 @@ class ChildWatch:
         return status
 
     def _heard(self, caught: frozenset[int], now: float, *, ended: bool) -> None:
-        """Act on signals that mean something to other kinds of runs."""
+        """Act on the signals that concern only duplex and live runs. `ended`: the child has ended."""
 
     def _hear_now(self, now: float) -> None:
-        """Read the output so far: it may show that the child had settled before a stop came."""
+        """Read the output so far, which may show that the child settled before this moment."""
         self._streams.hear_now(now)
         self._note_settling(now)
 
@@ -195,7 +193,7 @@ class ChildWatch:
                 self._end(cause, now)
 
     def _end(self, cause: endings.Cause, now: float) -> None:
-        """End the child, unless it has settled: then it is done, and leaves within its grace."""
+        """End the child, unless it has settled: then it exits within its grace."""
         if self._settled_at is None:
             self._ladder.begin(cause, now)
 
