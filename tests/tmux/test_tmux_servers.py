@@ -6,6 +6,7 @@ import concurrent.futures
 import os
 import signal
 import subprocess
+import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,9 @@ from tests.harness import eventually
 from tests.terminal import Terminal
 from tests.tmux.worlds import SEEN, Real, an_order, home, new_run
 from tmuxagents import tmux
+from tmuxagents.system import process
 from tmuxagents.tmux.clients import Client
+from tmuxagents.tmux.servers import ServerLife
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -195,6 +198,24 @@ def test_a_persons_settings_do_not_reach_our_windows(
     finally:
         screen.close()
     assert set(ours.windows.all()) == {runs[0], runs[2]}  # also when somebody was there, and left
+
+
+WAITS = (
+    "import signal; signal.pthread_sigmask(0, [17]); print(flush=True); print(signal.sigtimedwait([17], 2))"
+)
+
+
+@pytest.mark.parametrize("is_it", [True, False])
+def test_a_server_is_told_to_look_for_ended_programs_and_no_other_process_is(*, is_it: bool) -> None:
+    command = [sys.executable, "-c", WAITS]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        server.stdout.readline()
+        started = process.start_time(server.pid)
+        assert started is not None
+        ServerLife("/socket", server.pid, started if is_it else started + 1).look_for_ended()
+        assert server.stdout.read() == f"{is_it}\n"
+    ServerLife("/socket", os.getpid(), None).look_for_ended()
 
 
 def test_what_a_person_has_set_is_as_it_was(real: Real) -> None:

@@ -120,7 +120,8 @@ class Arrival:
             return None
         status, line = end
         if not status and self._questions < _MOST_QUESTIONS:
-            return None  # tmux may have seen the pane close before it reaped the program
+            self.opened.server.look_for_ended()  # it has seen the pane close, but not the end of the program
+            return None
         how = f" with exit code {status}" if status else ""
         said = safe.cut(safe.line(line), _LONGEST_LINE)
         if not os.access(sys.executable, os.X_OK):
