@@ -200,9 +200,12 @@ def test_a_persons_settings_do_not_reach_our_windows(
     assert set(ours.windows.all()) == {runs[0], runs[2]}  # also when somebody was there, and left
 
 
-WAITS = (
-    "import signal; signal.pthread_sigmask(0, [17]); print(flush=True); print(signal.sigtimedwait([17], 2))"
-)
+WAITS = """
+import signal
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
+print(flush=True)
+print(signal.sigtimedwait([signal.SIGCHLD], 2) is not None)
+"""
 
 
 @pytest.mark.parametrize("is_it", [True, False])
