@@ -76,12 +76,12 @@ class Fold:
             tail=tail,
             state=self.state,
             activity=self.activity,
-            calls=self.narrator.open_calls,
+            calls=self.narrator.calls.all,
         )
         return reading.encode_checkpoint(point)
 
     def all(self) -> dict[str, Any]:
-        return {**seen(self.state), "does": self.activity, "calls": self.narrator.open_calls}
+        return {**seen(self.state), "does": self.activity, "calls": self.narrator.calls.all}
 
     @classmethod
     def gone_on(cls, text: str) -> Fold:
@@ -89,7 +89,7 @@ class Fold:
         assert point is not None
         fold = cls()
         fold.state, fold.activity = point.state, point.activity
-        fold.narrator.take_up(point.calls)
+        fold.narrator.calls.take_up(point.calls)
         return fold
 
 
@@ -194,7 +194,7 @@ def test_each_field_is_read_back_as_it_was() -> None:
         assert all(getattr(state, name) != getattr(RunState(), name) for name in RunState.__slots__)
         fold = Fold()
         fold.state, fold.activity = state, "does \u2028"
-        fold.narrator.take_up([("c1", "read", "a"), (None, "bash", None)])
+        fold.narrator.calls.take_up([("c1", "read", "a"), (None, "bash", None)])
         text = fold.text(tail=b"\xff\x80\n")
         assert text is not None
         point = reading.decode_checkpoint(text)

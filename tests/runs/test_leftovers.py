@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tmuxagents.records import ProcessRow
 from tmuxagents.runs import leftovers
-from tmuxagents.runs.leftovers import Whose
+from tmuxagents.runs.leftovers import LeftoverScope
 
 if TYPE_CHECKING:
     from tmuxagents.runs.leftovers import Leftovers
@@ -36,7 +36,8 @@ def sort_out(
     child: tuple[int, int] | None = None,
     keep: bool = False,
 ) -> Leftovers:
-    return leftovers.sort_out(table, Whose(run_id=RUN, uid=ME, wrapper=wrapper, child=child, keep=keep))
+    scope = LeftoverScope(run_id=RUN, uid=ME, wrapper=wrapper, child=child, keep=keep)
+    return leftovers.sort_out(table, scope)
 
 
 def sorted_out(left: Leftovers) -> tuple[set[int], dict[int, str]]:

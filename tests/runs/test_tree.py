@@ -19,7 +19,7 @@ import pytest
 from tests.apart import NOBODY, apart, running
 from tests.harness import REPOSITORY, eventually
 from tmuxagents.runs import leftovers
-from tmuxagents.runs.leftovers import LeftoverScope, Whose
+from tmuxagents.runs.leftovers import LeftoverScope
 from tmuxagents.system import process, process_table, watcher_lock
 
 if TYPE_CHECKING:
@@ -72,8 +72,9 @@ class Family:
         keep: bool = False,
     ) -> LeftoverScope:
         """Return what is meant: the processes of this run."""
-        whose = Whose(run_id=self.run_id, uid=os.getuid(), wrapper=wrapper, child=child, keep=keep)
-        return LeftoverScope(whose, since=since)
+        return LeftoverScope(
+            run_id=self.run_id, uid=os.getuid(), wrapper=wrapper, child=child, keep=keep, since=since
+        )
 
     def line(self, name: str, then: str | None = None, *, first: str = ":") -> str:
         """Return what a shell does to be this one: `first` is done before anybody knows it."""
@@ -326,11 +327,10 @@ def test_carriers_from_before_the_run_are_not_of_it(family: Family) -> None:
 CONCLUDE = """
 import os, sys
 from tmuxagents.runs import leftovers as tree
-from tmuxagents.runs.leftovers import Whose
 run_id, wrapper, nap = sys.argv[1:]
 child = os.posix_spawn("/bin/sleep", ["sleep", nap], os.environ)
-whose = Whose(run_id=run_id, uid=os.getuid(), wrapper=os.getpid() if wrapper == "wrapper" else None)
-scope = tree.LeftoverScope(whose, since=0)
+above = os.getpid() if wrapper == "wrapper" else None
+scope = tree.LeftoverScope(run_id=run_id, uid=os.getuid(), wrapper=above)
 if wrapper != "wrapper":
     tree.freeze(scope)
 spared = tree.end(scope)

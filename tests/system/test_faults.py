@@ -15,7 +15,7 @@ import pytest
 
 from tests.apart import Apart, apart
 from tmuxagents.runs import directory, leftovers
-from tmuxagents.runs.leftovers import Whose
+from tmuxagents.runs.leftovers import LeftoverScope
 from tmuxagents.runs.logs import Appender
 from tmuxagents.system import fault_injection, process
 
@@ -114,8 +114,8 @@ def test_what_is_no_fault_is_refused_in_one_sentence(tmp_path: Path, spec: str) 
 def test_leftovers_are_ended_though_descriptors_run_out_now_and_then() -> None:
     mark = f"{os.getpid():016x}"
     with subprocess.Popen(["sleep", "100"], env={"TMUXAGENTS_RUN": mark}, start_new_session=True) as left:
-        whose = Whose(run_id=mark, uid=os.getuid())  # not of all our children: others may be in use
-        scope = leftovers.LeftoverScope(whose, since=process.start_time(left.pid) or 0)
+        begun = process.start_time(left.pid) or 0  # not of all our children: others may be in use
+        scope = LeftoverScope(run_id=mark, uid=os.getuid(), since=begun)
         spared = under("pidfd_open:2:EMFILE,open:997:EMFILE", lambda: len(leftovers.end(scope)))
         assert spared == 0
         assert left.wait(5) == -signal.SIGTERM

@@ -163,7 +163,7 @@ def _ask(agent: Agent, words: list[str], environment: Mapping[str, str], agent_d
     """Ask an agent for its version and its models, and end every process that this started."""
     from tmuxagents.agents.ask import Question, ask  # noqa: PLC0415  (only for an outdated cache)
     from tmuxagents.runs import leftovers  # noqa: PLC0415  (only for an outdated cache)
-    from tmuxagents.runs.leftovers import Whose  # noqa: PLC0415  (as above)
+    from tmuxagents.runs.leftovers import LeftoverScope  # noqa: PLC0415  (as above)
 
     about = agent.questions()
     mark = f"question-{identity.secret()}"
@@ -187,7 +187,7 @@ def _ask(agent: Agent, words: list[str], environment: Mapping[str, str], agent_d
             (listed,) = ask([question(about.LISTING, _PATIENT_LIMIT_S)])
             models = None if listed is None else about.listing(listed)
     finally:
-        leftovers.end(leftovers.LeftoverScope(Whose(run_id=mark, uid=os.getuid()), since=since))
+        leftovers.end(LeftoverScope(run_id=mark, uid=os.getuid(), since=since))
     version = None if said is None else about.version(said)
     warnings = []
     oldest = ".".join(map(str, about.OLDEST))

@@ -17,7 +17,7 @@ from tmuxagents.cpython import ignoring
 from tmuxagents.records import Spared, Verdict
 from tmuxagents.runs import directory, documents, endings, leftovers, seal, writing
 from tmuxagents.runs.inspect import last_sign
-from tmuxagents.runs.leftovers import Whose
+from tmuxagents.runs.leftovers import LeftoverScope
 from tmuxagents.runs.reading import gather
 from tmuxagents.system import process_table
 
@@ -109,8 +109,7 @@ def _end_leftovers(run_dir: str, wrapper: dict[str, Any] | None, state: RunState
         child = named if process_table.carries(*named, run_id) else None
     plan = directory.read_plan(run_dir)
     keep = plan is not None and plan.keep_background
-    whose = Whose(run_id=run_id, uid=os.getuid(), child=child, keep=keep)
     known = [started for started in (identity and identity.start_time, child and child[1]) if started]
-    scope = leftovers.LeftoverScope(whose, since=min(known, default=0))
+    scope = LeftoverScope(run_id=run_id, uid=os.getuid(), child=child, keep=keep, since=min(known, default=0))
     leftovers.freeze(scope)
     return leftovers.end(scope)

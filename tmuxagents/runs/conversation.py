@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
+from typing import NamedTuple
 
 from tmuxagents import records
 from tmuxagents.runs.words import status_word
@@ -31,15 +32,12 @@ _MOST_CALLS, _NAME = 1000, 256  # calls in one answer, letters of a tool's name
 _GAP, _RULE = "\n\n", "\n---\n"
 
 
-class Message:
+class Message(NamedTuple):
     """One message: its role, its text, and an answer's calls as (tool, shortened arguments)."""
 
-    __slots__ = ("calls", "role", "text")
-
-    def __init__(self, role: str, text: str = "", calls: Sequence[tuple[str, str]] = ()) -> None:
-        self.role = role
-        self.text = text
-        self.calls = calls
+    role: str
+    text: str = ""
+    calls: Sequence[tuple[str, str]] = ()
 
 
 def arguments(args: Any) -> str:
@@ -47,15 +45,12 @@ def arguments(args: Any) -> str:
     return json.dumps({} if args is None else args, ensure_ascii=False, separators=(",", ":"))[:_ARGS]
 
 
-class RunSaid:
+class RunSaid(NamedTuple):
     """What one run of a session said. `status` is our own word, not the tools' word."""
 
-    __slots__ = ("error_message", "messages", "status")
-
-    def __init__(self, status: str, messages: Sequence[Message], error_message: str | None = None) -> None:
-        self.status = status
-        self.messages = messages
-        self.error_message = error_message
+    status: str
+    messages: Sequence[Message]
+    error_message: str | None = None
 
 
 # --- messages out of events -------------------------------------------------------------------------------

@@ -32,17 +32,18 @@ class Leftovers:
         self.spared = spared
 
 
-class Whose:
+class LeftoverScope:
     """A selection of processes: those of one run of one user.
 
     `wrapper`: the pid whose descendants count. `child`: pid and start time of the run's own child, given if
     the wrapper may be gone. The child always leads a session, so it is no service, and its whole session is
-    the run's. `keep`: everything but the child is spared.
+    the run's. `keep`: everything but the child is spared. `since`: the clock tick since boot at which the
+    first of them can have started.
     """
 
-    __slots__ = ("child", "keep", "run_id", "uid", "wrapper")
+    __slots__ = ("child", "keep", "run_id", "since", "uid", "wrapper")
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (all that selects processes)
         self,
         *,
         run_id: str,
@@ -50,12 +51,14 @@ class Whose:
         wrapper: int | None = None,
         child: tuple[int, int] | None = None,
         keep: bool = False,
+        since: int = 0,
     ) -> None:
         self.run_id = run_id
         self.uid = uid
         self.wrapper = wrapper
         self.child = child
         self.keep = keep
+        self.since = since
 
     def is_root(self, row: ProcessRow, *, session_is_ours: bool) -> bool:
         """Say whether a process belongs to the run by itself, and not only through its parents."""
@@ -69,24 +72,31 @@ class Whose:
         """Say whether this is the run's own child."""
         return (row.pid, row.start_time) == self.child
 
+    def look(self) -> Leftovers:
+        """Return what is left now."""
+        left = sort_out(process_table.table(since=self.since), self)
+        me = os.getpid()  # a child may stop its own run, and that process must finish the stop
+        left.ended = [row for row in left.ended if row.pid != me]
+        return left
 
-def sort_out(table: Iterable[ProcessRow], whose: Whose) -> Leftovers:
+
+def sort_out(table: Iterable[ProcessRow], scope: LeftoverScope) -> Leftovers:
     """Sort out which processes of the whole table end, and which are spared."""
     rows = {row.pid: row for row in table}
-    wrapper = whose.wrapper
+    wrapper = scope.wrapper
     children: dict[int, list[ProcessRow]] = {}
     for row in rows.values():
         children.setdefault(row.ppid, []).append(row)
     roots = list(children.get(wrapper, ())) if wrapper is not None else []
-    leader = rows.get(whose.child[0]) if whose.child else None
-    ours = leader is None or whose.is_child(leader)  # else another process has the pid by now
-    roots += [row for row in rows.values() if whose.is_root(row, session_is_ours=ours)]
+    leader = rows.get(scope.child[0]) if scope.child else None
+    ours = leader is None or scope.is_child(leader)  # else another process has the pid by now
+    roots += [row for row in rows.values() if scope.is_root(row, session_is_ours=ours)]
     reached: dict[int, ProcessRow] = {}
     for row in roots:  # it grows: the roots, then all below them, each once
         if row.pid not in reached:
             reached[row.pid] = row
             roots += children.get(row.pid, ())
-    reasons = {row.pid: why for row in reached.values() if (why := _why_spared(row, whose))}
+    reasons = {row.pid: why for row in reached.values() if (why := _why_spared(row, scope))}
     left = Leftovers([], [])
     for row in reached.values():
         if _is_below(row, rows, reasons):
@@ -98,19 +108,19 @@ def sort_out(table: Iterable[ProcessRow], whose: Whose) -> Leftovers:
     return left
 
 
-def _why_spared(row: ProcessRow, whose: Whose) -> str | None:
+def _why_spared(row: ProcessRow, scope: LeftoverScope) -> str | None:
     """Return why a process is spared; None if it is not."""
-    if whose.is_child(row):
+    if scope.is_child(row):
         return None
-    if row.uid != whose.uid:
+    if row.uid != scope.uid:
         return "belongs to another user"
     if row.role:
         return f"is a {row.role} of tmuxagents"
-    if row.marker is not None and row.marker != whose.run_id and is_run_id(row.marker):
+    if row.marker is not None and row.marker != scope.run_id and is_run_id(row.marker):
         return f"belongs to run {row.marker}"
     if row.listens and row.session == row.pid:
         return "is a service: it leads its own session and listens on a unix socket"
-    return "is kept in the background" if whose.keep else None
+    return "is kept in the background" if scope.keep else None
 
 
 def _is_below(row: ProcessRow, rows: dict[int, ProcessRow], reasons: dict[int, str]) -> bool:
@@ -128,23 +138,6 @@ TERM_S = 2.0  # the time a leftover has to exit by itself
 _LIMIT_S = 10.0  # an unkillable process (a dead disk, a fork bomb) must not delay the result for ever
 _ROUND_S = 0.25
 _FREEZES = 20
-
-
-class LeftoverScope:
-    """Whose processes are meant, and their earliest possible start (clock ticks since boot)."""
-
-    __slots__ = ("since", "whose")
-
-    def __init__(self, whose: Whose, *, since: int) -> None:
-        self.whose = whose
-        self.since = since
-
-    def look(self) -> Leftovers:
-        """Return what is left now."""
-        left = sort_out(process_table.table(since=self.since), self.whose)
-        me = os.getpid()  # a child may stop its own run, and that process must finish the stop
-        left.ended = [row for row in left.ended if row.pid != me]
-        return left
 
 
 def ask(scope: LeftoverScope) -> None:

@@ -99,16 +99,7 @@ class Narrator:
 
     def __init__(self, width: int = DEFAULT_WIDTH) -> None:
         self._width = width
-        self._calls = OpenCalls()
-
-    @property
-    def open_calls(self) -> list[Call]:
-        """Return the calls that have no result yet, oldest first."""
-        return self._calls.all
-
-    def take_up(self, open_calls: list[Call]) -> None:
-        """Continue with the open calls of another narrator."""
-        self._calls.take_up(open_calls)
+        self.calls = OpenCalls()
 
     def phrase(self, event: Event) -> str | None:
         """Return the phrase of an event, None if there is nothing to report."""
@@ -121,10 +112,10 @@ class Narrator:
         call_id, named = named_call(fields), named_tool(fields)
         if event.type == "tool_call":
             phrase, argument = phrase_of_call(named, fields.get("args"), self._width)
-            self._calls.open(call_id, named, argument and argument[:_KEPT])
+            self.calls.open(call_id, named, argument and argument[:_KEPT])
             return phrase
         failed = fields.get("isError") is True
-        tool, argument = self._calls.answered(call_id, named) or (named, None)
+        tool, argument = self.calls.answered(call_id, named) or (named, None)
         words = WORDS.get(tool)
         if words is None or argument is None:
             return f"{tool} failed" if failed else f"{tool} finished"

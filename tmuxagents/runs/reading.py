@@ -170,7 +170,7 @@ class RunReader:
             point = decode_checkpoint(text) if text is not None and where in GOES_ON else None
             if point is not None:  # `_read_events` checks whether it belongs to these events
                 self.state, self.activity = point.state, point.activity
-                self._narrator.take_up(point.calls)
+                self._narrator.calls.take_up(point.calls)
                 self._events, self._offset, self._tail = point.mark[:2], point.offset, point.tail
                 self._lines, self._since, self._started = point.lines, point.mark, True
             self._read_events(run_dir)
@@ -198,7 +198,7 @@ class RunReader:
             tail=self._tail,
             state=self.state,
             activity=self.activity,
-            calls=self._narrator.open_calls,
+            calls=self._narrator.calls.all,
         )
         return encode_checkpoint(point)
 

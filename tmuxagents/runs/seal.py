@@ -44,7 +44,7 @@ class Sealed:
 
 def sealed(run_dir: str) -> Sealed:
     """Read a run's plan and system prompts, each once, and compare them with the seal."""
-    known, sizes = _object(run_dir, "files"), _object(run_dir, "sizes")
+    known, sizes = _launched(run_dir)
     found = {name: _read(run_dir, name, sizes) for name in (directory.META, *_TEXTS)}
     changed = (
         [] if known is None else [name for name, text in found.items() if known.get(name) != _digest(text)]
@@ -61,7 +61,7 @@ def large_plan(run_dir: str) -> bytes | None:
     Only the seal proves that such a plan is ours: a child can write a plan of any size, and every look reads
     the plans of all runs.
     """
-    known, sizes = _object(run_dir, "files"), _object(run_dir, "sizes")
+    known, sizes = _launched(run_dir)
     text = _read(run_dir, directory.META, sizes)
     return text if known is not None and _digest(text) == known.get(directory.META) else None
 
@@ -77,16 +77,21 @@ def child_of(run_dir: str) -> tuple[int, int] | None:
     return None
 
 
-def _read(run_dir: str, name: str, sizes: dict[str, Any] | None) -> bytes | None:
+def _read(run_dir: str, name: str, sizes: dict[str, Any]) -> bytes | None:
     """Return a file of a run, unless it is larger than both the sealed one and any normal one."""
-    size = (sizes or {}).get(name)
+    size = sizes.get(name)
     limit = max(directory.BIGGEST_PLAN, size) if type(size) is int else directory.BIGGEST_PLAN
     return directory.read_bytes(f"{run_dir}/{name}", limit=limit)
 
 
-def _object(run_dir: str, key: str) -> dict[str, Any] | None:
-    """Return the launcher's object under a key of a seal; None if there is no seal, or no such object."""
-    return next((line[key] for line in _lines(run_dir) if isinstance(line.get(key), dict)), None)
+def _launched(run_dir: str) -> tuple[dict[str, Any] | None, dict[str, Any]]:
+    """Return the hashes of a run's files in its seal, None if there are none, and their sizes."""
+    lines = _lines(run_dir)
+    files, sizes = (
+        next((line[key] for line in lines if isinstance(line.get(key), dict)), None)
+        for key in ("files", "sizes")
+    )
+    return files, sizes or {}
 
 
 def _lines(run_dir: str) -> list[dict[str, Any]]:

@@ -71,7 +71,12 @@ def lines(
     left = max(_LEAST_SAID if width is None else 1, room)
     columns_[last] = [fit(cell, left) for cell in columns_[last]]
     rows = zip(*columns_.values(), strict=True)
-    styles = [dict.fromkeys(columns_, _DIM), *(_styles(shown.run) for shown in runs)]
+    styles = [dict.fromkeys(columns_, _DIM)]
+    for shown in runs:
+        has_ended = shown.run["status"] in records.ENDED
+        style = dict.fromkeys(columns_, _DIM if has_ended else "")
+        style |= dict.fromkeys(_IN_COLOUR, STATES[state(shown.run)][1])
+        styles.append(style if has_ended else {**style, _NAME: _BOLD})
     found = []
     for style, row in zip(styles, rows, strict=True):
         cells_ = zip(columns_, row, strict=True)
@@ -150,12 +155,3 @@ def _narrow(columns_: dict[str, list[str]], width: int) -> None:
         )
         if wide + _LEAST_ACTIVITY > width:
             columns_.pop(heading, None)
-
-
-def _styles(run: Run) -> dict[str, str]:
-    ended = run["status"] in records.ENDED
-    headings = (_SIGN, _ID, _NAME, _PRESET, _STATUS, _TIME, _AGE, _MODEL, _COST, _ACTIVITY)
-    found = dict.fromkeys(headings, _DIM if ended else "")
-    if not ended:
-        found[_NAME] = _BOLD
-    return found | dict.fromkeys(_IN_COLOUR, STATES[state(run)][1])

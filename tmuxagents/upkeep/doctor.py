@@ -18,7 +18,7 @@ from tmuxagents.records import is_run_id
 from tmuxagents.registry import database
 from tmuxagents.runs import directory, leftovers, words
 from tmuxagents.runs import inspect as runs_
-from tmuxagents.runs.leftovers import Whose
+from tmuxagents.runs.leftovers import LeftoverScope
 from tmuxagents.settings import keys, load
 from tmuxagents.system import process, process_table, watcher_lock
 from tmuxagents.text import figures
@@ -188,7 +188,7 @@ def processes(case: Case) -> Check:
             continue
         spared = {one.get("pid") for one in result.get("leftBehind") or () if isinstance(one, dict)}
         spared.add(os.getpid())
-        ended = leftovers.sort_out(table, Whose(run_id=run_id, uid=os.getuid())).ended
+        ended = leftovers.sort_out(table, LeftoverScope(run_id=run_id, uid=os.getuid())).ended
         left += [row for row in ended if row.pid not in spared]
     if left:
         hint = f"look at them, then kill {' '.join(str(row.pid) for row in left)}"

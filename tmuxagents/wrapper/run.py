@@ -12,8 +12,8 @@ from tmuxagents.cpython import ignoring
 from tmuxagents.errors import TmuxAgentsError, Unusable
 from tmuxagents.launch import handover
 from tmuxagents.records import Exit, Verdict
-from tmuxagents.runs import endings, events, leftovers
-from tmuxagents.runs.leftovers import Whose
+from tmuxagents.runs import endings, events
+from tmuxagents.runs.leftovers import LeftoverScope
 from tmuxagents.settings import keys as settings_rules
 from tmuxagents.settings import load
 from tmuxagents.system import places, process, watcher_lock
@@ -90,13 +90,13 @@ class WrapperRun:
         window = StoryWindow(self._terminal, self._environment)
         self._recorder = Recorder(claim.run_dir, claim.plan, claim.wrapper, window, width=width)
         self._console = Console(recorder=self._recorder, signals=signals, terminal=terminal)
-        whose = Whose(
+        self._scope = LeftoverScope(
             run_id=claim.plan.run_id,
             uid=os.getuid(),
             wrapper=os.getpid(),
             keep=claim.plan.keep_background,
+            since=claim.wrapper["startTime"],
         )
-        self._scope = leftovers.LeftoverScope(whose, since=claim.wrapper["startTime"])
         self._claim = claim
         limits = process.raise_limits()
         self._starting = Start(claim, self._environment, self._settings, umask=outer_umask, limits=limits)
