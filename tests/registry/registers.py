@@ -41,7 +41,7 @@ def state(book: Registry) -> dict[str, Any]:
         "counts": [
             book.tally(scope).by_status for scope in (ALL, Scope("project", "/p"), Scope("owner", "me"))
         ],
-        "sessions": [book.session_size(one.session_id) for one in rows],
+        "sessions": [book.session_sizes([one.session_id]) for one in rows],
         "beginning": book.beginning("0"),
         "named": [one.run_id for one in book.named("scout")],
         "changes": [one.run_id for one in book.changes("0", ALL)[0]],

@@ -142,7 +142,7 @@ def test_scopes_newest_first(book: Registry) -> None:
     assert (tally.by_status["completed"], tally.last_end) == (1, 1005.0)
     assert book.tally(Scope("named", "2" * 16, "4" * 16)).waiting == 1
     assert [one.run_id[0] for one in book.session(A)] == ["2", "3"]
-    assert (book.session_size(A), book.named("scout")[0].run_id[0], book.row(B)) == (2, "1", None)
+    assert (book.session_sizes([A]), book.named("scout")[0].run_id[0], book.row(B)) == ({A: 2}, "1", None)
 
 
 def test_beginnings_and_who_has_the_same_one(book: Registry) -> None:

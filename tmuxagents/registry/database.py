@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
-__all__ = [  # what others take from here
+__all__ = [  # also names that come from other modules
     "Damaged",
     "Registry",
     "Row",

@@ -170,8 +170,8 @@ def key_of(server: ServerLife) -> str | None:
 def _changed_at(run: RunView) -> float:
     """Return when the run's status last changed.
 
-    If unsure, the time is too late: a reader may see a change twice, but must not miss one. A lost run ended
-    at its last sign of life, but its result was written much later.
+    If unsure, the time is too late: a reader may see a change twice, but must not miss one. The result of a
+    lost run is written long after its last sign of life, so the file's time counts as well.
     """
     now = time.time()
     if run.result is None:

@@ -214,11 +214,6 @@ class Registry:
         """Return the runs of a session, oldest first."""
         return self._rows("session_id = ?", (session_id,), "ORDER BY created_at, run_id")
 
-    def session_size(self, session_id: str) -> int:
-        """Return how many runs a session has."""
-        sql = "SELECT count(*) FROM run WHERE session_id = ?"
-        return int(self._database.ask(sql, (session_id,))[0][0])
-
     def beginning(self, prefix: str) -> list[str]:
         """Return the ids that begin with a prefix, in their order."""
         sql = "SELECT run_id FROM run WHERE run_id >= ? AND run_id < ? ORDER BY run_id"
@@ -232,7 +227,7 @@ class Registry:
         return found
 
     def session_sizes(self, session_ids: Iterable[str]) -> dict[str, int]:
-        """Return how many runs each of these sessions has."""
+        """Return how many runs each of these sessions has; those without any are left out."""
         return dict(self._about(registry_rows.SESSIONS, list(dict.fromkeys(session_ids))))
 
     def documents(self, rows: Sequence[Row]) -> dict[str, str]:

@@ -53,8 +53,9 @@ def _is_unknown_id(reference: str, caller: Caller) -> bool:
 def document(run: RunView, caller: Caller) -> dict[str, Any]:
     """Return the run's document, with the number of runs in its session."""
     shape = run.document(time.time())
-    count, _ = lookup.with_registry(caller, lambda book: book.session_size(str(shape["sessionId"])))
-    return shape | {"runCount": max(1, count)}
+    session_id = str(shape["sessionId"])
+    sizes, _ = lookup.with_registry(caller, lambda book: book.session_sizes([session_id]))
+    return shape | {"runCount": sizes.get(session_id, 1)}
 
 
 # --- held -------------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """Conclude a run whose wrapper is gone or never came: write the result in the wrapper's place.
 
 Under the lock, it reads the run again, ends the run's leftovers (which ones: runs/leftovers), folds the
-events and writes the result, with the ending that `runs/endings.conclude` computes. What the run did comes
-from its files; which processes are the run's comes from runs/seal and system/process_table.
+events and writes the result, with the ending that `runs/endings.conclude` computes. The files of a run show
+what it did, but prove nothing about processes: for those, it asks runs/seal and system/process_table.
 
 Joins.
 """

@@ -41,7 +41,7 @@ class Message(NamedTuple):
 
 
 def arguments(args: Any) -> str:
-    """Return the beginning of a call's arguments, as a message shows them."""
+    """Return a call's arguments as JSON, cut to the length that a message shows."""
     return json.dumps({} if args is None else args, ensure_ascii=False, separators=(",", ":"))[:_ARGS]
 
 
@@ -56,9 +56,9 @@ class RunSaid(NamedTuple):
 # --- messages out of events -------------------------------------------------------------------------------
 
 
-def messages(prompt: str, log: Iterable[Event], most: int = MOST_MESSAGES) -> list[Message]:
+def messages(prompt: str, log: Iterable[Event]) -> list[Message]:
     """Return the latest messages of a run. `prompt` is its prompt without a transcript."""
-    fold = _Fold(prompt, most)
+    fold = _Fold(prompt)
     for event in log:
         fold.take(event)
     return fold.done()
@@ -67,14 +67,13 @@ def messages(prompt: str, log: Iterable[Event], most: int = MOST_MESSAGES) -> li
 class _Fold:
     """Puts answers together: their text and calls are separate events, and `usage` ends an answer."""
 
-    def __init__(self, prompt: str, most: int) -> None:
+    def __init__(self, prompt: str) -> None:
         self._told: deque[Message] = deque()
-        self._most = most
         self._most_text = _MOST_TEXT + len(prompt)
         self._size = 0
         self._text = ""
         self._calls: list[tuple[str, str]] = []
-        self._is_counted = False  # a result has already ended the answer that the next usage belongs to
+        self._is_counted = False  # a result has ended an answer whose usage comes later
         self._add(Message(USER, prompt))
 
     def take(self, event: Event) -> None:
@@ -107,7 +106,7 @@ class _Fold:
         """Add a message; drop the oldest if there are too many, or if they are too long together."""
         self._told.append(message)
         self._size += _size(message)
-        while len(self._told) > 1 and (len(self._told) > self._most or self._size > self._most_text):
+        while len(self._told) > 1 and (len(self._told) > MOST_MESSAGES or self._size > self._most_text):
             self._size -= _size(self._told.popleft())
 
     def _close(self, *, is_empty_one_kept: bool = False) -> None:

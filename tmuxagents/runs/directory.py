@@ -1,7 +1,7 @@
 """The run directory, the only truth about a run: the names of its files, and reading them.
 
-docs/run-directory.md has layout and rules. runs/writing changes run directories; readers do not load it.
-Paths are plain strings, since every wrapper pays for imports.
+docs/run-directory.md describes the layout and the rules. runs/writing changes run directories; readers do not
+load it. Paths are plain strings, since every wrapper pays for imports.
 
 Touches: the run directory.
 """
@@ -39,14 +39,16 @@ WRAPPER = "wrapper.json"
 OUTPUT = "output.md"
 RESULT = "result.json"
 MACHINE = "machine.json"  # only of a run that works on another machine: how we reach it
-HANDED = "handed.json"  # the environment of a run that begins without its launcher; the wrapper removes it
+HANDED = (
+    "handed.json"  # the environment of a run that starts without its launcher; the wrapper removes the file
+)
 ANNOUNCED = "announced"
 SEEN = "seen"
 LOCK = "run.lock"
 SEALED = "sealed"  # a folder beside that of all runs
 
 _NOTHING = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG)
-# Failures of the machine, not of the file. An unreadable file is then not absent: no ending follows from it.
+# With these errors the machine has failed. The file may be there, so no ending may follow from its absence.
 _UNKNOWN = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.ESTALE)
 _CHUNK = 1024 * 1024
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -220,7 +222,7 @@ def read_lines(path: str, offset: int, most: int = _MUCH) -> tuple[list[bytes], 
 
 
 def _data_from(handle: int, offset: int) -> int:
-    """Return the offset of the next bytes that were written to a file: a hole holds none."""
+    """Return the offset of the next data in a file: a hole in the file is skipped."""
     try:
         return os.lseek(handle, offset, os.SEEK_DATA)
     except OSError as error:

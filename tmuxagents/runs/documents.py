@@ -239,7 +239,7 @@ def result(  # noqa: PLR0913  (known only at the end)
 
 
 def _told_by_some(plan: Plan, state: RunState, *, asks: bool = False) -> dict[str, Any]:
-    """Return the optional keys, each only if the plan or the agent has a value for it."""
+    """Return the keys that a document has only if the plan or the agent has a value for them."""
     told: dict[str, Any] = {"asks": state.asks} if asks and state.asks else {}
     if plan.account is not None:
         told["account"] = plan.account
@@ -317,7 +317,7 @@ def _artifacts(plan: Plan) -> dict[str, Any]:
 def _place(
     plan: Plan, state: RunState, standing: Standing, tmux: Mapping[str, Any], *, is_far: bool
 ) -> dict[str, Any]:
-    """Return a run's place in tmux here. A far child's events do not count: they name its window there."""
+    """Return a run's place in this machine's tmux. The events of a far child name a window there."""
     window, pane = tmux.get("window"), tmux.get("pane")
     if is_far:
         window = _text(window)

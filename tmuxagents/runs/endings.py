@@ -3,7 +3,7 @@
 1. `verdict` computes the ending of a run whose child has been reaped; the wrapper uses it.
 2. `conclude` does the same for a run whose wrapper is gone, from what the events alone prove.
 3. `state_of` is the only function that computes a run's state; nothing stores one.
-The order decides: after the child has settled, a stop, a timeout or a loop changes nothing.
+The order of things decides: after the child has settled, a stop, a timeout or a loop changes nothing.
 
 Pure.
 """
@@ -110,8 +110,8 @@ def live_verdict(
 ) -> Verdict:
     """Compute the ending of a live run whose child has been reaped. `person`: a person has typed into it.
 
-    An unattended run is judged like a batch run. An attended one that has settled is judged by its
-    last answer, whatever ended it. To leave an attended run before it settles is to stop it.
+    An unattended run is judged like a batch run. An attended run that has settled is completed if its last
+    answer is whole, whatever ended it. Any other attended run was stopped, unless it crashed or was killed.
     """
     if not (person or state.attended):
         if not state.settled:
@@ -173,7 +173,7 @@ def conclude(state: RunState, *, cause: Cause | None = None) -> Verdict:
 
 
 class Standing:
-    """The status of a run, as `poll` shows it. `verdict` is set exactly if the run has ended."""
+    """The status of a run, as `poll` shows it. `verdict` is set if and only if the run has ended."""
 
     __slots__ = ("foreign", "status", "verdict")
 

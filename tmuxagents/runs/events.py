@@ -1,7 +1,7 @@
-"""Events: what a child did, in one shape for every agent, and their codec, one JSON line each. Pure.
+"""Events: what a child did, in one shape for every agent; each is encoded as one line of JSON. Pure.
 
-Unknown types and fields survive decoding. This module does not decide what an event means for the run. It
-also defines the messages to a working child.
+Unknown types and fields survive decoding. What an event means for the run is decided in runs/lifecycle and
+runs/endings. The messages to a working child are defined here, too.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def encode(event: Event) -> bytes:
 
 
 def decode(line: bytes) -> Event | None:
-    """Return the event of a line; None if the line is torn, no event, or larger in memory than our own."""
+    """Return the event of a line; None if it is torn, no event, or would take more memory than our own."""
     if len(line) > _WIDE and (not line.isascii() or b"\\ud" in line or b"\\uD" in line):
         return None
     if len(line) > _BIG and jsonline.is_dense(line):
@@ -224,7 +224,7 @@ INBOX_KINDS = (STEER, FOLLOW_UP, STOP, INBOX_ANSWER)
 
 
 class InboxMessage:
-    """One message. `text` is None if the kind says it all. An answer has its question and its source."""
+    """One message. `text` is None if the kind is enough. `ask`, `by`: question and source of an answer."""
 
     __slots__ = ("ask", "by", "inbox_id", "kind", "text")
 

@@ -112,7 +112,7 @@ class RunView(Record):
 
     @property
     def place(self) -> Mapping[str, Any] | None:
-        """Return the recorded place in tmux of the run's window here: the wrapper's, or that of a mirror."""
+        """Return the recorded place of the run's window in tmux here: of its wrapper, or of its mirror."""
         found = ((self.wrapper if self.machine is None else self.machine) or {}).get("tmux")
         return found if isinstance(found, dict) else None
 
@@ -199,7 +199,7 @@ class Follower:
 
 
 def inspect(run_dir: str, *, checkpoint: str | None = None) -> RunView:
-    """Return the run in a directory. `checkpoint`: of an earlier reader; only to show the run."""
+    """Return the run in a directory. `checkpoint`: of an earlier reader, if there is one."""
     return Follower(run_dir, checkpoint=checkpoint).look()
 
 

@@ -92,7 +92,7 @@ def sort_out(table: Iterable[ProcessRow], scope: LeftoverScope) -> Leftovers:
     ours = leader is None or scope.is_child(leader)  # else another process has the pid by now
     roots += [row for row in rows.values() if scope.is_root(row, session_is_ours=ours)]
     reached: dict[int, ProcessRow] = {}
-    for row in roots:  # it grows: the roots, then all below them, each once
+    for row in roots:  # the list grows meanwhile: first the roots, then all below them, each once
         if row.pid not in reached:
             reached[row.pid] = row
             roots += children.get(row.pid, ())
@@ -124,7 +124,7 @@ def _why_spared(row: ProcessRow, scope: LeftoverScope) -> str | None:
 
 
 def _is_below(row: ProcessRow, rows: dict[int, ProcessRow], reasons: dict[int, str]) -> bool:
-    """Say whether a spared process is among the ancestors."""
+    """Say whether one of a process's ancestors is spared."""
     seen = {row.pid}
     while (parent := rows.get(row.ppid)) is not None and parent.pid not in seen:
         if parent.pid in reasons:
@@ -160,7 +160,7 @@ def freeze(scope: LeftoverScope) -> None:
 
 
 def end(scope: LeftoverScope, *, hard: bool = False) -> list[Spared]:
-    """End all leftovers but the spared ones; return what lives on. `hard`: they had their time to exit."""
+    """End all leftovers but the spared ones; return what lives on. `hard`: kill them without delay."""
     begun = time.monotonic()
     kill_at = begun if hard else begun + TERM_S
     asked: set[tuple[int, int]] = set()
@@ -180,7 +180,8 @@ def end(scope: LeftoverScope, *, hard: bool = False) -> list[Spared]:
             _wait(left.ended, min(_ROUND_S, kill_at - now))
 
 
-# A machine that is out of descriptors has some again in a moment. Until then no process counts as gone.
+# The rest tries again where it fails: a machine that is out of descriptors has some again in a moment. Until
+# then no process counts as gone.
 
 
 def _look(scope: LeftoverScope, until: float) -> Leftovers:

@@ -121,7 +121,7 @@ class RunState:
         self.denied = 0  # how many tool calls were denied; `denials` has the first of them
         self.denials: list[dict[str, Any]] = []
         self.left_behind: list[dict[str, Any]] = []
-        # The wrapper takes these two from the reader; of all events, only session_started has the model.
+        # The wrapper sets these two from the agent's output; of the events, only session_started has a model.
         self.model: str | None = None
         self.error_message: str | None = None
 
@@ -174,7 +174,7 @@ def _take_said(state: RunState, kind: str, fields: dict[str, Any]) -> None:  # n
             for key in (*USAGE_KEYS, "reasoning"):
                 if is_figure(figure := fields.get(key)):
                     state.usage[key] = state.usage.get(key, 0) + figure
-            state.usage["cost"] = round(state.usage["cost"], 10)  # a sum of floats must not grow a tail
+            state.usage["cost"] = round(state.usage["cost"], 10)  # no stray digits of a float sum
             for key in ("costKind", "basis"):
                 if (word := _str(fields.get(key), _WORD)) is not None:
                     state.usage[key] = word

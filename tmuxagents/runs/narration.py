@@ -165,7 +165,7 @@ _PLAIN_WIDTH = 2000  # of a line of output that is no event
 
 
 def header(plan: Plan, started: str) -> list[str]:
-    """Return the generic header; a line only where there is a value. `started` is an ISO time."""
+    """Return the head of a transcript; a line only where there is a value. `started` is an ISO time."""
     preset, source = plan.preset, plan.preset_source
     values = (
         ("Run", plan.run_id),

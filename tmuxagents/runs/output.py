@@ -32,7 +32,7 @@ def answer(run: RunView, max_bytes: int | None = None) -> str | None:
     text = run.state.text
     if text is None and run.plan.reopens:
         before = f"{os.path.dirname(run.run_dir)}/{os.path.basename(str(run.plan.resumes))}"
-        with contextlib.suppress(NoSuchRun):  # the session was opened again, without an answer since then
+        with contextlib.suppress(NoSuchRun):  # it opened the session again, and has no answer of its own
             return answer(inspect(before), max_bytes)
     if run.ended:
         whole = directory.read_bytes(f"{run.run_dir}/{directory.OUTPUT}", limit=directory.BIGGEST_OUTPUT)
@@ -79,7 +79,7 @@ def _session_lines(run_dirs: Sequence[str], *, follow: bool, times: bool) -> Ite
 
 
 def _timed_lines(run_dir: str, *, follow: bool) -> Iterator[bytes]:
-    """Yield the transcript's lines that have a time, with this time: those of events, and the end."""
+    """Yield the transcript's lines that have a time, each after it: those of events, and the end."""
     for at, entry in _told_again(run_dir, follow=follow):
         yield from _with_time(at, entry)
     run = inspect(run_dir)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 # --- checkpoints ------------------------------------------------------------------------------------------
 
-_VERSION = 5  # raised when the same events give another state, or when the text has other fields
+_VERSION = 5  # change it when the same events give another state, or when the text has other fields
 _LONGEST = 64 * 1024  # bytes
 
 
@@ -67,7 +67,7 @@ def encode_checkpoint(point: Checkpoint) -> str | None:
         "state": state | {"exit": None if ending is None else [ending.exit_code, ending.signal]},
     }
     line = jsonline.encode(fields)
-    # Halves of characters are escaped: two of them side by side would be read as a whole character.
+    # A half of a character is escaped. Two halves side by side would be read as one whole character.
     return None if len(line) > _LONGEST or b"\\ud" in line else _head(line) + line.decode()
 
 
@@ -96,7 +96,7 @@ def _head(line: bytes) -> str:
 _SLICE = 1024 * 1024  # how much of a log is in memory at once
 _HEAD = 4
 _TAIL = 256
-_MOST_LINES = 2_000_000  # of the events; like directory.MOST_BYTES, more than days of work need
+_MOST_LINES = 2_000_000  # of the events; like directory.MOST_BYTES, more than any run writes in days
 _TOO_LONG = "[a line of events.jsonl above 8 MB is not read]"
 _TOO_MUCH = (
     "[events.jsonl is longer than anybody reads: what is beyond 1 GB, or 2,000,000 lines, is not read]"

@@ -78,7 +78,7 @@ def child_of(run_dir: str) -> tuple[int, int] | None:
 
 
 def _read(run_dir: str, name: str, sizes: dict[str, Any]) -> bytes | None:
-    """Return a file of a run, unless it is larger than both the sealed one and any normal one."""
+    """Return a file of a run; None if it is larger than the usual limit and larger than the sealed one."""
     size = sizes.get(name)
     limit = max(directory.BIGGEST_PLAN, size) if type(size) is int else directory.BIGGEST_PLAN
     return directory.read_bytes(f"{run_dir}/{name}", limit=limit)

@@ -42,7 +42,7 @@ class Queue:
             with ignoring(FileNotFoundError):
                 if os.stat(path).st_ino == os.fstat(handle).st_ino:
                     return handle
-            os.close(handle)  # before we had locked it, another process removed it as a dead one
+            os.close(handle)  # before we locked it, another process took it for a dead one and removed it
 
     def give_back(self, name: str, handle: int) -> None:
         """Give a ticket back; if its file cannot be removed, the ticket counts as a dead one."""
@@ -116,7 +116,7 @@ def _opened(path: str) -> int:
 
 
 _DIGITS = 20
-# If many runs come at one moment, those before us may be about to start; so we look again soon.
+# If many runs come at the same time, those before us may be about to start; so we look again soon.
 RUSH_S = 0.1
 _RUSH_PAUSE_S = 0.005
 _SHOWN = 8  # digits of another run's id

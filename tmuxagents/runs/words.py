@@ -74,7 +74,7 @@ def title(name: Any, task: Any) -> str:
 def doing(shown: SnapshotRow) -> str | None:
     """Return what a run is doing, and how long it has been quiet: `npm test · quiet 45s`.
 
-    While a tool runs, its time so far is shown. For a machine that does not answer, its silence is shown.
+    If the run's machine does not answer, the time since its last answer is shown instead.
     """
     if shown.unreachable_s is not None:
         lost = f"{cell(shown.host)} unreachable for {figures.span(shown.unreachable_s)}"

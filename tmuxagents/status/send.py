@@ -215,7 +215,7 @@ def _not_taken(run: RunView) -> NotPossible:
 
 @contextlib.contextmanager
 def _writing(what: str) -> Iterator[None]:
-    """Turn an error while writing to a run's inbox into a refusal in our words."""
+    """Turn an error while writing to a run's inbox into one of our own errors."""
     try:
         yield
     except OSError as error:

@@ -176,7 +176,7 @@ class SnapshotBuilder:
         return True
 
     def _read(self, run_ids: Sequence[str]) -> bool:
-        """Read those of these runs that are unread, from their checkpoints; say whether all of them exist."""
+        """Read these runs from their checkpoints, each only once; say whether all of them exist."""
         run_ids = [run_id for run_id in run_ids if run_id not in self.snapshot.views]
         if not run_ids:
             return True

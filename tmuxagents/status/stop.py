@@ -59,7 +59,7 @@ def stop(run_dirs: Sequence[str], cause: Cause = STOPPED) -> list[RunView]:
 
 
 def _ask_far(run_dir: str, cause: Cause) -> None:
-    """Have a run stopped where it works; a run that never got there ends here."""
+    """Request the stop of a run from where it works; end it here if it never got there."""
     run = inspect(run_dir)
     if run.ended:
         return
