@@ -136,7 +136,7 @@ class Companion:
 
 
 def _pause(waiting: Waiting, until: float, parent: Lifeline) -> bool:
-    """Sleep until a run has ended, the parent has written or time is up; say whether the parent has."""
+    """Sleep until a run has ended, the parent has written or time is up; say whether it has written."""
     while not waiting.done():
         waiting.pause(until, parent.handle)
         if parent.speaks():

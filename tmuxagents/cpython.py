@@ -47,7 +47,7 @@ class ignoring:  # noqa: N801  (contextlib's `suppress`, which is slow to import
 
 
 def json_parts() -> tuple[Callable[[str], str], type[_json.make_encoder], type[_json.make_scanner]]:
-    """Return the C parts of `json`, which imports `re`: escaping of a text, encoder, scanner."""
+    """Return the C parts of `json` (escaping of a text, encoder, scanner), since `json` imports `re`."""
     from _json import encode_basestring, make_encoder, make_scanner  # noqa: PLC0415  (not always needed)
 
     if hasattr(sys, "gettotalrefcount"):  # a debug build does not survive a missing error class

@@ -44,7 +44,7 @@ COMPLETED = "completed"
 FAILED = "failed"
 ABORTED = "aborted"
 ENDED = (COMPLETED, FAILED, ABORTED)
-SIGNS = {COMPLETED: "✓", FAILED: "✗", ABORTED: "■"}  # of the endings, wherever one is marked
+SIGNS = {COMPLETED: "✓", FAILED: "✗", ABORTED: "■"}  # the endings, wherever they are marked
 STATUSES = (QUEUED, RUNNING, *ENDED)
 
 CANCELLED_MESSAGE = "The parent cancelled the call."
@@ -87,7 +87,7 @@ class SetUp(Record):
     append_system_prompt_path: str | None
     nesting: int | None  # how many levels of children; None where the plan does not say
     profile: Mapping[str, Any] | None  # what a profile adds to the command line
-    account: str | None  # the preset's name for the login that the child uses; None: the agent's own login
+    account: str | None  # the preset's name of the login for the child; None: the agent's own login
 
     __slots__ = tuple(__annotations__)
 
@@ -124,7 +124,7 @@ class Plan(SetUp):
     created_at: float | None
     tmux_socket: str | None
     tmux_session: str | None
-    tmux_launcher: str | None  # the server it was launched from, as the registry names it
+    tmux_launcher: str | None  # the tmux server from which it was launched, as the registry names servers
     keep_background: bool
     allow_outside: bool
     reopens: bool

@@ -47,7 +47,7 @@ def _leaving() -> Iterator[None]:
 
 
 class OnTerminal:
-    """Asks the wizard's questions on the terminal where the command was called."""
+    """The person, whom the wizard asks on the terminal where the command was called."""
 
     def text(self, question: str) -> str:
         """Ask for a line, which may be empty."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-# Problems of the machine, neither of the request nor of our code: numbers of an OSError, kind, message, hint.
+# Problems of the machine, neither of the request nor of our code: errno, kind, message, hint.
 _OF_THE_MACHINE = (
     (
         (errno.ENOSPC, errno.EDQUOT),
@@ -41,7 +41,7 @@ _OF_THE_MACHINE = (
         *("no-permission", "{why}: {what}.", "set TMUXAGENTS_HOME to a folder of yours"),
     ),
 )
-_MOST_FAULTS = 20  # reported of one call
+_MOST_FAULTS = 20  # of one call that are reported
 # A group called without a verb raises this. click 8.1 has no such exception and prints the help page.
 _HELP: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
 
@@ -108,7 +108,14 @@ def _translate(error: BaseException) -> TmuxAgentsError | None:
         if isinstance(error, click.MissingParameter) and error.param and error.param.name in ("run", "runs"):
             words = "Name a run."
         if isinstance(error, click.NoSuchOption) and error.ctx:
-            return _no_such_option(error, error.ctx.command.name or "", f"see {verb} --help")
+            import difflib  # noqa: PLC0415  (rare)
+
+            name, known = error.option_name, error.possibilities or []
+            near = difflib.get_close_matches(name, known, n=3, cutoff=0.0)
+            meaning = meant.option(error.ctx.command.name or "", name)
+            hint = meaning or (f"did you mean {' or '.join(near)}?" if near else f"see {verb} --help")
+            message = f"No such option '{name}'."
+            return BadRequest(message, kind="usage", hint=hint, candidates=[] if meaning else near)
         way = None
         if error.ctx and type(error) in (click.MissingParameter, click.UsageError):
             way = meant.arguments(error.ctx.info_name or "")
@@ -120,18 +127,6 @@ def _translate(error: BaseException) -> TmuxAgentsError | None:
                 message = text.format(error=error, why=error.strerror, what=what)
                 return Unusable(message, kind=kind, hint=hint)
     return None
-
-
-def _no_such_option(error: click.NoSuchOption, verb: str, otherwise: str) -> BadRequest:
-    """Return our error for an unknown option. It hints at the meaning in other tools, else at near names."""
-    import difflib  # noqa: PLC0415  (rare)
-
-    name, known = error.option_name, error.possibilities or []
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.0)
-    meaning = meant.option(verb, name)
-    hint = meaning or (f"did you mean {' or '.join(near)}?" if near else otherwise)
-    message = f"No such option '{name}'."
-    return BadRequest(message, kind="usage", hint=hint, candidates=[] if meaning else near)
 
 
 def lines_of(problem: TmuxAgentsError) -> list[str]:

@@ -27,13 +27,10 @@ _AS_NEAR = 0.75  # the least similarity of a misspelt verb to a known one
 _ALIASES = {"poll": ("ls", "ps", "status"), "transcript": ("logs",)}
 
 
-def _keep(context: click.Context, _option: click.Parameter, value: str | None) -> None:
-    if value is not None:
-        context.find_root().meta[_SOCKET] = value
-
-
-def _keep_json(context: click.Context, _option: click.Parameter, value: bool) -> None:  # noqa: FBT001  (click's)
-    context.meta[_JSON] = value
+def _keep(context: click.Context, option: click.Parameter, value: str | bool | None) -> None:  # noqa: FBT001  (click's)
+    """Keep the value of a given option for the whole command line."""
+    if value not in (None, False):
+        context.meta[f"tmuxagents.{option.name}"] = value
 
 
 # The command and every verb have this option, so it works before and after the verb.
@@ -48,7 +45,7 @@ SOCKET = click.Option(
 
 def socket() -> str | None:
     """Return the tmux server that `-L` names."""
-    named: str | None = click.get_current_context().find_root().meta.get(_SOCKET)
+    named: str | None = click.get_current_context().meta.get(_SOCKET)
     return named
 
 
@@ -90,7 +87,7 @@ class Verbs(click.Group):
             raise unknown(*args)
         found = super().resolve_command(ctx, args)
         command = found[1]
-        if ctx.meta.get(_JSON) and command is not None:  # `tmuxagents --json VERB` sets the verb's own --json
+        if ctx.meta.get(_JSON) and command is not None:  # the verb prints JSON, as with its own --json
             below = command.commands if isinstance(command, click.Group) else {}
             wanted = next((below[word] for word in args[1:] if word in below), command)
             flag = next((param for param in wanted.params if "--json" in param.opts), None)
@@ -132,7 +129,7 @@ def unknown(name: str, *arguments: str) -> BadRequest:
     params=[
         SOCKET,
         click.Option(
-            ["--json"], is_flag=True, expose_value=False, callback=_keep_json, help="Let the verb print JSON."
+            ["--json"], is_flag=True, expose_value=False, callback=_keep, help="Let the verb print JSON."
         ),
     ],
     context_settings={"help_option_names": ["-h", "--help"]},

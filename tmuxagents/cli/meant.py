@@ -56,7 +56,7 @@ _NOUNS = _by_word(
         "window": "window pane shell bg background",
     }
 )
-_READING = ("output", "poll", "transcript")  # before a plural noun, these mean the list
+_READING = ("output", "poll", "transcript")  # with a plural noun, as in `get agents`, these mean the list
 _NO_TASKS = frozenset(word for word, verb in VERBS.items() if verb.startswith("poll"))
 _FILE = re.compile(r"\S+\.(?:ya?ml|jsonl?|md|txt)")
 
@@ -126,7 +126,7 @@ _ANYWHERE = _by_word(
         "tmuxagents transcript RUN has all that it said and did": "verbose -v full details",
     }
 )
-# These words mean something else in every longer option, so they are ignored as one word of several.
+# These words count only alone: in each longer option they mean something else.
 _WHOLE = frozenset(
     ["id", "name", "run", "file", "files", "all", "input", "at", "time", "path", "limit", "set", "no"]
 )

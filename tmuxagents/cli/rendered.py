@@ -52,7 +52,7 @@ def painter() -> Painter:
 
 
 def time_of_day(at: float) -> str:
-    """Return a moment as the clock on the wall shows it."""
+    """Return the local time of day."""
     return time.strftime("%H:%M:%S", time.localtime(at))
 
 

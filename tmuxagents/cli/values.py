@@ -91,7 +91,7 @@ def declaring(*options: Callable[[Verb], Verb]) -> Callable[[Verb], Verb]:
 
 
 def alone(context: click.Context, lists: Verb, *, as_json: bool) -> None:
-    """Run a group of verbs that is called without one: list what there is."""
+    """Carry out a group of verbs that is called without a verb: list what there is."""
     if context.invoked_subcommand is None:
         context.invoke(lists, as_json=as_json)
     elif as_json:

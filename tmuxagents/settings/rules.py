@@ -23,7 +23,7 @@ def seconds(value: Any) -> Any:
 
 
 def time_limit_fault(value: Any) -> str | None:
-    """Return the fault of a time limit that a launch, a file or a tool gives; None without one."""
+    """Return the fault of a time limit in a launch, a file or a tool; None if it has none."""
     value = seconds(value)
     if type(value) not in (int, float) or not value >= 1:  # NaN is no number, either
         return f"must be {_DURATION}, at least 1s"
@@ -167,7 +167,7 @@ class Text(Rule):
 
 
 class Socket(Text):
-    """A tmux server: a name as to `tmux -L`, or an absolute path as to `tmux -S`."""
+    """A tmux server: its name, as for `tmux -L`, or its absolute path, as for `tmux -S`."""
 
     wanted = "the name or the absolute path of a tmux socket"
 

@@ -168,7 +168,7 @@ def _only(key: str, otherwise: str = UNKNOWN) -> Callable[[Args, Place], str]:
 
 
 def _only_beginning(tool: str, one: str, several: str) -> Callable[[Args, Place], str]:
-    """Return a function that shows the first of one or several values, cut to the room behind the tool."""
+    """Return a function that shows the first of one or several values, cut to the rest of the line."""
 
     def shown(args: Args, place: Place) -> str:
         first = _text(args, one) or next(iter(_named(_entries(args, several), one)), UNKNOWN)

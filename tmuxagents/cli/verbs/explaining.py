@@ -18,6 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from tmuxagents.presets.survey import Survey
+
     Offer = Callable[[click.Context, str], list[CompletionItem]]
 
 _SHELLS = ("bash", "zsh", "fish")
@@ -88,7 +90,7 @@ def _script(shell: str, root: click.Command) -> bytes:
     made = get_completion_class(shell)
     if made is None:  # click has all three
         raise click.UsageError(f"there is no completion for {shell}")
-    # Not source(), which starts bash to complain if it is old.
+    # click's source() would also start bash, to warn about an old version.
     script = made(root, {}, "tmuxagents", quick.COMPLETION)
     return (script.source_template % script.source_vars()).encode() + b"\n"
 
@@ -185,26 +187,25 @@ def verbs(context: click.Context, incomplete: str) -> list[CompletionItem]:
     return _fitting(((name, "") for name in group.list_commands(context)), incomplete)
 
 
-def presets(_context: click.Context, incomplete: str) -> list[CompletionItem]:
-    """Return the presets and profiles that a word could name."""
-    from tmuxagents.presets import survey as reading  # noqa: PLC0415  (as above)
+def _survey() -> Survey:
+    """Return the preset files that count here."""
+    from tmuxagents.presets import survey  # noqa: PLC0415  (only where a preset is expected)
     from tmuxagents.registry import lookup  # noqa: PLC0415  (as above)
-    from tmuxagents.settings import load  # noqa: PLC0415  (only where a preset is expected)
+    from tmuxagents.settings import load  # noqa: PLC0415  (as above)
 
     caller = lookup.here()
-    survey = reading.survey(caller.folder, os.environ, load.load(os.environ, caller.project))
-    told = ((one.name, one.fields.get("description") or one.kind) for one in survey.presets)
+    return survey.survey(caller.folder, os.environ, load.load(os.environ, caller.project))
+
+
+def presets(_context: click.Context, incomplete: str) -> list[CompletionItem]:
+    """Return the presets and profiles that a word could name."""
+    told = ((one.name, one.fields.get("description") or one.kind) for one in _survey().presets)
     return _fitting(told, incomplete)
 
 
 def preset_names(_context: click.Context, incomplete: str) -> list[CompletionItem]:
-    """Return the names that a preset file can be called by, its source included."""
-    from tmuxagents.presets import survey as reading  # noqa: PLC0415  (as above)
-    from tmuxagents.registry import lookup  # noqa: PLC0415  (as above)
-    from tmuxagents.settings import load  # noqa: PLC0415  (only where a preset is expected)
-
-    settings = load.load(os.environ, lookup.here().project)
-    known = reading.survey(lookup.folder() or "/", os.environ, settings).catalogue.names()
+    """Return the names that a preset file can be called by, with its source or without."""
+    known = _survey().catalogue.names()
     return [CompletionItem(name) for name in known if name.startswith(incomplete)]
 
 

@@ -56,7 +56,7 @@ def tmux_verb(*, keys: str | None, uninstall: bool, dry_run: bool, as_json: bool
 
 
 def wanted_tmux(keys: str | None, *, uninstall: bool) -> tmux.WantedTmux:
-    """Return the options of an integration with tmux, whose keys call this command by its path."""
+    """Return the options of an integration with tmux. Its keys call this very command, by its path."""
     path = os.path.abspath(sys.argv[0])
     is_path = os.path.basename(path) == "tmuxagents" and os.access(path, os.X_OK)
     return tmux.WantedTmux(uninstall=uninstall, key=keys, program=path if is_path else "tmuxagents")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 import click
 
@@ -65,17 +66,12 @@ def launch(
         attaching.show(launched.run, launcher.caller, viewer=viewer)
 
 
-class TaskRequests:
+class TaskRequests(NamedTuple):
     """The requests of a tasks file, the others that each one waits for, and how many may run at once."""
 
-    __slots__ = ("after", "concurrency", "requests")
-
-    def __init__(
-        self, requests: Sequence[LaunchRequest], after: Sequence[Sequence[int]], concurrency: int | None
-    ) -> None:
-        self.requests = requests
-        self.after = after
-        self.concurrency = concurrency
+    requests: Sequence[LaunchRequest]
+    after: Sequence[Sequence[int]]
+    concurrency: int | None
 
 
 def requests_of(launcher: Launcher, file: str, *, mode: str, **wanted: Any) -> TaskRequests:

@@ -101,7 +101,7 @@ def print_answer(text: str | None) -> None:
 
 
 def print_ended(run: Mapping[str, Any], text: str | None) -> None:
-    """Print the answer of a run. If the run failed, print above it how it ended."""
+    """Print the answer of a run; if the run failed, print first how it ended."""
     if ending_text.has_failed(run):
         printing.lines([ending_text.warning(run, text) or ""])
     elif not text and run["status"] == records.COMPLETED:
@@ -182,7 +182,7 @@ def _check_options(**how: Any) -> None:
 
 
 def _clean(lines: Iterable[bytes]) -> None:
-    """Write lines of a transcript, cleaned: the child can write to the file, too."""
+    """Write lines of a transcript without control sequences, since the child can write to that file."""
     for line in lines:
         printing.write(safe.text(line.decode("utf-8", "replace")).encode("utf-8", "replace") + b"\n")
 

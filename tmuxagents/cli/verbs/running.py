@@ -146,7 +146,7 @@ def _print(call: Call, caller: Caller, max_bytes: int | None, *, as_json: bool) 
 
 
 class Silence:
-    """Shows nothing."""
+    """The view that shows nothing."""
 
     def __enter__(self) -> Self:
         return self
@@ -277,7 +277,7 @@ def _write(text: str) -> None:
 
 
 class Attached(Silence):
-    """Shows the first child's window as soon as it exists. `after` shows the call once the person is back."""
+    """The first child's window, as soon as it exists. `after` shows the call once the person is back."""
 
     def __init__(self, call: Call, viewer: Viewer, interrupts: SignalInterrupts, after: Silence) -> None:
         self._first = call.tasks[0]

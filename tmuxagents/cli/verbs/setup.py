@@ -119,7 +119,7 @@ class Walk:
         self._title("Agents", *lines, *([f"not installed: {', '.join(others)}"] if others else []))
 
     def _choose_agent(self) -> None:
-        """Let the person choose the default agent. The suggestion replaces one that is not installed."""
+        """Let the person choose the default agent. If it is missing, suggest one that is installed."""
         is_there = self._agent in self._found
         first = self._agent if is_there else next(iter(self._found))
         if len(self._found) == 1 and is_there:

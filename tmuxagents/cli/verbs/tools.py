@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+_MOST_ROWS = 120  # of a run that is opened
+
+
 @click.command("tools", epilog="Example: tmuxagents tools --json")
 @values.FORMAT
 @values.JSON
@@ -110,7 +113,7 @@ def _with_children(line: dict[str, Any], width: int | None) -> dict[str, Any]:
 
 
 def _rows(run: Mapping[str, Any], width: int) -> list[list[tuple[str, str]]]:
-    """Return the rows of an ended run, for a parent that opens it; an active run has none."""
+    """Return the rows of an ended run, for a parent that opens it. An active run has none."""
     if (run.get("state") or run["status"]) not in records.ENDED:
         return []
     from tmuxagents.render import reading, rows  # noqa: PLC0415  (for such a parent alone)
@@ -121,9 +124,6 @@ def _rows(run: Mapping[str, Any], width: int) -> list[list[tuple[str, str]]]:
     except NoSuchRun:  # its files were removed meanwhile
         return []
     return rows.all_rows(reader.story.blocks[1:], width)[-_MOST_ROWS:]  # without the head
-
-
-_MOST_ROWS = 120  # of a run that is opened
 
 
 @click.command("mcp", epilog="Example: claude mcp add tmuxagents -- tmuxagents mcp")
