@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import termios
 from typing import TYPE_CHECKING
 
 import pytest
@@ -145,3 +147,15 @@ def last_line(real: Real, there: Opened) -> str:
 def written(real: Real, line: str) -> str:
     """Return what is to be there: tmux 3.2 has words of its own."""
     return line if real.run("show-options", "-gqw", "remain-on-exit-format") else "Pane is dead"
+
+
+def test_a_terminal_that_takes_nothing_costs_no_descriptor(real: Real) -> None:
+    terminal = os.open(real.attach(), os.O_RDWR | os.O_NOCTTY)
+    try:
+        termios.tcflow(terminal, termios.TCOOFF)  # as by Ctrl-S
+        before = len(os.listdir("/proc/self/fd"))
+        real.tmux.status.notify("waits for you")
+        assert len(os.listdir("/proc/self/fd")) == before
+    finally:
+        termios.tcflow(terminal, termios.TCOON)
+        os.close(terminal)

@@ -51,6 +51,8 @@ def serve(home: str, lifeline: Lifeline, out: int) -> None:
     """Send the news of the requested runs, until the reader has gone. Raises BrokenPipeError."""
     runs: dict[str, FollowedRun] = {}
     swept_at = beat_at = kept_at = 0.0
+    requests = select.poll()
+    requests.register(lifeline.handle, select.POLLIN)
 
     def send(head: dict[str, Any], text: bytes) -> None:
         writing.write_all(out, jsonline.encode({**head, "size": len(text)}) + text)
@@ -69,28 +71,16 @@ def serve(home: str, lifeline: Lifeline, out: int) -> None:
         if now >= beat_at + _BEAT_S:
             send({"beat": True}, b"")
             beat_at = now
-        for asked in _asked(lifeline, ROUND_S if talking else _IDLE_S if not runs else ROUND_S):
-            run_id = asked.get("run")
+        speaks = requests.poll(1000 * (ROUND_S if runs or talking else _IDLE_S))
+        for line in lifeline.lines() if speaks else ():
+            try:
+                asked = jsonline.decode(line)
+            except ValueError:
+                continue
+            run_id = asked.get("run") if isinstance(asked, dict) else None
             if isinstance(run_id, str) and is_run_id(run_id):
                 at = asked.get("at")
                 runs[run_id] = FollowedRun(f"{home}/runs", run_id, at if isinstance(at, dict) else {})
-
-
-def _asked(lifeline: Lifeline, limit_s: float) -> list[dict[str, Any]]:
-    """Wait for the next requests, but not longer than the limit."""
-    poll = select.poll()
-    poll.register(lifeline.handle, select.POLLIN)
-    if not poll.poll(round(limit_s * 1000)):
-        return []
-    found = []
-    for line in lifeline.lines():
-        try:
-            asked = jsonline.decode(line)
-        except ValueError:
-            continue
-        if isinstance(asked, dict):
-            found.append(asked)
-    return found
 
 
 class FollowedRun:

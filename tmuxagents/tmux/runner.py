@@ -25,6 +25,7 @@ LIMIT_S = 5.0
 OLDEST = (3, 2, "a")
 _SLASHING = "3.4"  # this version prints a backslash before each `$` of a name
 _SLASHED = re.compile(r"\\(?=\$[A-Za-z_{])")
+_FIGURES = re.compile("[0-9]{1,9}")
 NOWHERE = "/"  # the working directory of a tmux client that needs no other
 
 # The environment of a server that we start. The server passes it to every window that is ever opened there,
@@ -222,12 +223,11 @@ def client_version() -> str:
 
 def refuse_old(version: str, what: str) -> None:
     """Raise Unusable for a tmux below 3.2a. A version that is no number, such as `master`, is new enough."""
-    digits = version.removeprefix("next-")
-    major, _, rest = digits.partition(".")
-    if major and not major.isdigit():
+    major, _, rest = version.removeprefix("next-").partition(".")
+    if major and not _FIGURES.fullmatch(major):
         return
-    minor = rest[: len(rest) - len(rest.lstrip("0123456789"))]
-    letter = rest.removeprefix(minor)[:1]
-    if not major or (int(major), int(minor or 0), letter) < OLDEST:
+    minor = _FIGURES.match(rest)
+    letter = rest[minor.end() if minor else 0 :][:1]
+    if not major or (int(major), int(minor[0]) if minor else 0, letter) < OLDEST:
         words = f"{what} is too old: it says {version!r}, and 3.2a is the least."
         raise Unusable(words, kind="tmux-old", hint="install a newer tmux, then end the old server")

@@ -146,9 +146,11 @@ class Status:
         for terminal in self._terminals():
             with contextlib.suppress(OSError):  # it has just left, or takes nothing now
                 handle = os.open(terminal, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
-                if os.isatty(handle):
-                    os.write(handle, notice)  # in one piece, so that nothing comes between
-                os.close(handle)
+                try:
+                    if os.isatty(handle):
+                        os.write(handle, notice)  # in one piece, so that nothing comes between
+                finally:
+                    os.close(handle)
 
     def _terminals(self) -> list[str]:
         """Return the names of the clients that have a terminal."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tmuxagents.errors import Unusable
-from tmuxagents.machines import build, install, probe
+from tmuxagents.machines import build, install
 from tmuxagents.machines.hosts import Host
 from tmuxagents.text.checks import BROKEN, OK, WARNING
 
@@ -25,13 +25,13 @@ RIGHT = {
 }
 
 
-def found(changes: dict[str, list[str]] | None = None, ahead: float = 0.0) -> probe.FarFacts:
-    return probe.FarFacts(RIGHT | (changes or {}), ahead, PROGRAMS)
+def found(changes: dict[str, list[str]] | None = None, ahead: float = 0.0) -> install.FarFacts:
+    return install.FarFacts(RIGHT | (changes or {}), ahead, PROGRAMS)
 
 
 def test_where_all_is_right_nothing_is_refused() -> None:
-    checks = probe.judge(HOST, found())
-    probe.refuse(checks)
+    checks = install.judge(HOST, found())
+    install.refuse(checks)
     assert {check.state for check in checks} == {OK}
     assert [check.name for check in checks] == ["python", "tmux", "agent", "clock", "disk"]
     assert found().python == ("3.12.1", "/opt/python")
@@ -60,7 +60,7 @@ def test_where_all_is_right_nothing_is_refused() -> None:
 )
 def test_one_thing_wrong_is_one_sentence(changes: dict[str, list[str]], kind: str, words: str) -> None:
     with pytest.raises(Unusable) as caught:
-        probe.refuse(probe.judge(HOST, found(changes)))
+        install.refuse(install.judge(HOST, found(changes)))
     assert (caught.value.kind, caught.value.exit_code) == (kind, 3)
     assert words in caught.value.message
     assert caught.value.message.endswith(".")
@@ -72,7 +72,7 @@ def test_one_thing_wrong_is_one_sentence(changes: dict[str, list[str]], kind: st
     [(0, OK), (-10, OK), (11, WARNING), (-600, WARNING), (601, BROKEN), (-10800, BROKEN)],
 )
 def test_a_clock_may_be_a_little_off(ahead: float, state: str) -> None:
-    checks = {check.name: check for check in probe.judge(HOST, found(ahead=ahead))}
+    checks = {check.name: check for check in install.judge(HOST, found(ahead=ahead))}
     assert checks["clock"].state == state
     if state != OK:
         assert ("ahead of" if ahead > 0 else "behind of") in checks["clock"].message or ahead < 0
@@ -83,37 +83,37 @@ def test_a_clock_may_be_a_little_off(ahead: float, state: str) -> None:
     [("100", 0), ("99", 0), ("103", 0), ("104", 1), ("98", -1), ("10900", 10797), ("", 0), ("x", 0)],
 )
 def test_the_clock_is_compared_as_exactly_as_it_can_be(clock: str, ahead: float) -> None:
-    assert probe._ahead(clock, 100.0, 103.0) == ahead
+    assert install._ahead(clock, 100.0, 103.0) == ahead
 
 
 def test_what_was_chosen_for_a_host_must_be_there() -> None:
     chosen = HOST._replace(agent="claude", cwd="/src", engine="slurm")
-    broken = {check.name: check.message for check in probe.judge(chosen, found()) if check.state == BROKEN}
+    broken = {check.name: check.message for check in install.judge(chosen, found()) if check.state == BROKEN}
     assert broken == {
         "agent": "box has no claude on PATH; it has pi.",
         "cwd": "box has no folder /src.",
         "slurm": "box has no sbatch on PATH.",
     }
     there = found({"agent": ["claude /c"], "cwd": ["/src"], "sbatch": ["/usr/bin/sbatch"]})
-    assert BROKEN not in {check.state for check in probe.judge(chosen, there)}
+    assert BROKEN not in {check.state for check in install.judge(chosen, there)}
     of_their_own = HOST._replace(agent="goose")
-    assert BROKEN not in {check.state for check in probe.judge(of_their_own, found())}
+    assert BROKEN not in {check.state for check in install.judge(of_their_own, found())}
 
 
 def test_without_git_children_still_work_there() -> None:
-    checks = {check.name: check.state for check in probe.judge(HOST, found({"git": []}))}
+    checks = {check.name: check.state for check in install.judge(HOST, found({"git": []}))}
     assert checks["git"] == WARNING
 
 
 def test_another_version_or_none_is_told() -> None:
     old = HOST._replace(version="0.0.1-abc", command=("/far/tmuxagents",))
-    checks = {check.name: check for check in probe.judge(old, found())}
+    checks = {check.name: check for check in install.judge(old, found())}
     assert checks["tmuxagents"].message.startswith("box has tmuxagents 0.0.1-abc, and this is ")
     gone = old._replace(version=build.version())
-    checks = {check.name: check for check in probe.judge(gone, found())}
+    checks = {check.name: check for check in install.judge(gone, found())}
     assert checks["tmuxagents"].message == "box has no tmuxagents at /far/tmuxagents any more."
     checks = {
-        check.name: check for check in probe.judge(gone, found({"installed": ["tmuxagents, version 1"]}))
+        check.name: check for check in install.judge(gone, found({"installed": ["tmuxagents, version 1"]}))
     }
     assert checks["tmuxagents"].state == OK
 
@@ -132,3 +132,19 @@ def test_another_version_or_none_is_told() -> None:
 def test_only_an_answer_about_agents_is_taken(text: bytes, names: list[str] | None) -> None:
     found = install.parse_agents(text)
     assert (None if found is None else [one["name"] for one in found]) == names
+
+
+def test_rubbish_from_a_machine_is_no_crash() -> None:
+    many = "9" * 5000
+    odd = {
+        "python": [f"{many}.² /python", "3.² /python"],
+        "agent": ["pi"],
+        "free": ["7", f"{many} /there", "² /there"],
+        "owner": ["d"],
+        "tmux": ["tmux "],
+    }
+    checks = {check.name: check.state for check in install.judge(HOST, found(odd))}
+    assert {name for name, state in checks.items() if state == BROKEN} >= {"python", "agent", "tmux"}
+    for version in ("²", f"3.{many}", many):
+        assert {check.name for check in install.judge(HOST, found({"tmux": [f"tmux {version}"]}))} >= {"tmux"}
+    assert install._ahead("²", 100.0, 103.0) == install._ahead(many, 100.0, 103.0) == 0.0
