@@ -175,7 +175,13 @@ class GeminiReader(LineReader):
         if raw.get("status") == "success" and self._trouble is None:
             return [*told, *self.finish("stop")]
         error = raw_json.table(raw.get("error"))
-        said = self.error_message = _clean(raw_json.sentence(error.get("message"))) or self._trouble
+        said = raw_json.sentence(error.get("message"))
+        if said is not None and said.startswith("[API Error: "):
+            # The words of the API, in a message such as [API Error: {"error":{"message":"no such key"}}].
+            inner = said.removeprefix("[API Error: ").partition("]\n")[0].removesuffix("]")
+            of_api = raw_json.table((raw_json.parse(inner.encode()) or {}).get("error"))
+            said = raw_json.sentence(of_api.get("message")) or inner
+        said = self.error_message = said or self._trouble
         why = "length" if "exceeded the token limit" in (said or "") else "error"
         if error.get("type") == "FatalTurnLimitedError" or (said or "").startswith(_LIMITS):
             why = "limit"
@@ -197,12 +203,3 @@ def _seconds(timestamp: Any) -> float:
         return int(hours) * 3600 + int(minutes) * 60 + float(seconds)
     except ValueError:
         return 0.0
-
-
-def _clean(said: str | None) -> str | None:
-    """Return the words of the API in a message such as [API Error: {"error":{"message":"no such key"}}]."""
-    if said is None or not said.startswith("[API Error: "):
-        return said
-    inner = said.removeprefix("[API Error: ").partition("]\n")[0].removesuffix("]")
-    error = raw_json.table((raw_json.parse(inner.encode()) or {}).get("error"))
-    return raw_json.sentence(error.get("message")) or inner

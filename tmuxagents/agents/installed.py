@@ -260,14 +260,19 @@ def _makes_sense(entry: Any) -> bool:
     models, warnings, version = entry.get("models"), entry.get("warnings"), entry.get("version")
     return (
         (version is None or isinstance(version, str))
-        and (models is None or (isinstance(models, list) and all(map(_is_model, models))))
+        and (
+            models is None
+            or (
+                isinstance(models, list)
+                and all(
+                    isinstance(row, dict) and row.keys() >= _MODEL and isinstance(row["id"], str)
+                    for row in models
+                )
+            )
+        )
         and isinstance(warnings, list)
         and all(isinstance(warning, str) for warning in warnings)
         and type(entry.get("generation")) is int
         and type(entry.get("askedAt")) in (int, float)
         and isinstance(entry.get("stamp"), list)
     )
-
-
-def _is_model(row: Any) -> bool:
-    return isinstance(row, dict) and row.keys() >= _MODEL and isinstance(row["id"], str)

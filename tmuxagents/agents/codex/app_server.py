@@ -37,6 +37,7 @@ _GREETING = {
 }
 _BEGINS, _CONTINUES, _GREETS = "thread/start", "thread/resume", "initialize"
 _PROMPTS, _STEERS, _INTERRUPTS = "turn/start", "turn/steer", "turn/interrupt"
+_OPENING = (_GREETS, _BEGINS, _CONTINUES, _PROMPTS)  # a message waits for the answers to these
 
 
 class AppServer(Talker, ThreadReader):
@@ -83,27 +84,19 @@ class AppServer(Talker, ThreadReader):
         """Return the requests for all waiting messages that can be sent now."""
         words, waiting, self._held = b"", self._held, []
         for message in waiting:
-            said = self._words(message)
-            if said is None:
+            open_ones = {method for method, _ in self._requests.values()}
+            if self.session is None or not open_ones.isdisjoint(_OPENING):
+                self._held.append(message)
+            elif message.kind == STOP:  # where no turn runs, there is nothing to stop
+                words += self._to_turn(_INTERRUPTS, {"turnId": self.turn}, message) if self.turn else b""
+            elif self.turn is None:
+                words += self._to_turn(_PROMPTS, {"input": _input(message.text)}, message)
+            elif message.kind == FOLLOW_UP or message.inbox_id in self._refused:
                 self._held.append(message)
             else:
-                words += said
+                said = {"expectedTurnId": self.turn, "input": _input(message.text)}
+                words += self._to_turn(_STEERS, said, message)
         return words
-
-    def _words(self, message: InboxMessage) -> bytes | None:
-        """Return the request for a message; None while it has to wait."""
-        is_coming = any(
-            method in (_GREETS, _BEGINS, _CONTINUES, _PROMPTS) for method, _ in self._requests.values()
-        )
-        if self.session is None or is_coming:
-            return None
-        if message.kind == STOP:  # where no turn runs, there is nothing to stop
-            return self._to_turn(_INTERRUPTS, {"turnId": self.turn}, message) if self.turn else b""
-        if self.turn is None:
-            return self._to_turn(_PROMPTS, {"input": _input(message.text)}, message)
-        if message.kind == FOLLOW_UP or message.inbox_id in self._refused:
-            return None
-        return self._to_turn(_STEERS, {"expectedTurnId": self.turn, "input": _input(message.text)}, message)
 
     def _to_turn(self, method: str, more: Mapping[str, Any], message: InboxMessage | None = None) -> bytes:
         return self._request(method, {"threadId": self.session, **more}, message)

@@ -137,21 +137,19 @@ class OpencodeBridge:
             for event in self._server.events():
                 kind, properties = str(event.get("type")), event.get("properties") or {}
                 own = properties.get("sessionID") == self._session
-                if kind.startswith(_ASKING) or (own and kind in _TOLD):  # a sub-agent may ask, too
-                    self._note(kind, properties)
-                    self.tell({"type": kind, "properties": properties})
-                elif kind == "message.part.delta" and time.monotonic() > self._alive_at + _ALIVE_S:
+                if kind == "message.part.delta" and time.monotonic() > self._alive_at + _ALIVE_S:
                     self._alive_at = time.monotonic()
                     self.tell({"type": "bridge_alive"})
+                if not kind.startswith(_ASKING) and not (own and kind in _TOLD):  # a sub-agent may ask, too
+                    continue
+                if kind == "session.status":
+                    self._busy = properties.get("status", {}).get("type") != "idle"
+                elif kind == "session.idle":
+                    self._settlings += 1
+                elif kind == "question.asked":
+                    self._asked[str(properties.get("id"))] = len(properties.get("questions") or ())
+                self.tell({"type": kind, "properties": properties})
         self._screen.terminate()
-
-    def _note(self, kind: str, properties: dict[str, Any]) -> None:
-        if kind == "session.status":
-            self._busy = properties.get("status", {}).get("type") != "idle"
-        elif kind == "session.idle":
-            self._settlings += 1
-        elif kind == "question.asked":
-            self._asked[str(properties.get("id"))] = len(properties.get("questions") or ())
 
     def _obey(self) -> None:
         with open(self._orders, "rb", closefd=False) as orders:

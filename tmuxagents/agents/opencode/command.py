@@ -131,26 +131,20 @@ AGENT = Opencode()
 
 def permission(level: str, tools: Any = ()) -> dict[str, str]:
     """Return the variable with the rules of a level; `tools`: the only ones allowed, if any are named."""
-    return {"OPENCODE_PERMISSION": jsonline.encode(_rules(level, tools)).decode().rstrip()}
-
-
-def _rules(level: str, tools: Any) -> dict[str, Any]:
+    allowed = [tool for tool in tools or _READERS if level != "read-only" or tool in _READERS]
+    rules: dict[str, Any] = {_ALL: "deny", **{_key(tool): "allow" for tool in allowed}}
     if level == "ask":  # over ACP
-        own = {key: "ask" if rule == "deny" else rule for key, rule in _SAFE.items()}
-        return {_ALL: "ask", **{_key(tool): "allow" for tool in _READERS}, _READ: {"*": "allow", **own}}
-    if not tools and level == "edit":
-        return _UNASKED
-    if not tools and level == "full":
-        return {_ALL: "allow"}
-    allowed = tools or _READERS
-    if level == "read-only":
-        allowed = [tool for tool in allowed if tool in _READERS]
-    rules: dict[str, Any] = {_ALL: "deny"}
-    for tool in allowed:
-        rules[_key(tool)] = "allow"
-    if level == "full":
-        return {**rules, _OUTSIDE: "allow"}
-    return {**rules, _OUTSIDE: _NOT_OUTSIDE, **({_READ: {"*": "allow", **_SAFE}} if _READ in rules else {})}
+        asked = {key: "ask" if rule == "deny" else rule for key, rule in _SAFE.items()}
+        rules = {_ALL: "ask", **{_key(tool): "allow" for tool in _READERS}, _READ: {"*": "allow", **asked}}
+    elif level == "full":
+        rules = {**rules, _OUTSIDE: "allow"} if tools else {_ALL: "allow"}
+    elif level == "edit" and not tools:
+        rules = _UNASKED
+    else:
+        rules[_OUTSIDE] = _NOT_OUTSIDE
+        if _READ in rules:
+            rules[_READ] = {"*": "allow", **_SAFE}
+    return {"OPENCODE_PERMISSION": jsonline.encode(rules).decode().rstrip()}
 
 
 def _key(tool: str) -> str:

@@ -97,7 +97,12 @@ class PiReader(Reader):
             case "tool_execution_end":
                 return self._tool_ended(raw, now)
             case "turn_end":
-                return self._turn_end(raw, now)
+                said = raw_json.table(raw.get("message"))
+                self._stop_reason = raw_json.word(said.get("stopReason")) or self._stop_reason
+                self._turn_is_open = False
+                results = raw_json.blocks(raw.get("toolResults"))
+                lost = [event for one in results for event in self._result_message(one, now).events]
+                return Reading([*lost, events.turn_end(self._stop_reason)], active=bool(lost))
             case "auto_retry_start":
                 self.settled = False
                 told = events.retry(
@@ -120,7 +125,21 @@ class PiReader(Reader):
             return self._result_message(message, now)
         if message.get("role") != "assistant":
             return NOTHING
-        told = [*self._close_turn(), *self._contents(message.get("content"))]
+        blocks = raw_json.blocks(message.get("content"))
+        thought = "\n".join(raw_json.texts(blocks, "thinking"))
+        answer = "\n".join(raw_json.texts(blocks, "text"))
+        told = self._close_turn()
+        if thought.strip():
+            told.append(events.thinking(thought))
+        if answer.strip():
+            told.append(events.assistant_text(answer))
+        self._nameless.answer_begins()
+        for block in blocks:
+            if block.get("type") == "toolCall":
+                calls = self._call(block.get("id"), block.get("name"), block.get("arguments"), None)
+                if calls and calls[0].fields["callId"] is None:
+                    self._nameless.tell(calls[0].fields["toolName"], calls[0].fields["args"])
+                told += calls
         usage = raw_json.table(message.get("usage"))
         cost = raw_json.table(usage.get("cost")).get("total", usage.get("cost"))
         counts = {key: raw_json.count(usage.get(key)) for key in events.USAGE_KEYS}
@@ -138,22 +157,6 @@ class PiReader(Reader):
         """Report the end of a turn whose own line is missing: the ending of its answer must not be lost."""
         was_open, self._turn_is_open = self._turn_is_open, False
         return [events.turn_end(self._stop_reason)] if was_open else []
-
-    def _contents(self, content: Any) -> list[Event]:
-        blocks = raw_json.blocks(content)
-        thought = "\n".join(raw_json.texts(blocks, "thinking"))
-        answer = "\n".join(raw_json.texts(blocks, "text"))
-        told = [events.thinking(thought)] if thought.strip() else []
-        if answer.strip():
-            told.append(events.assistant_text(answer))
-        self._nameless.answer_begins()
-        for block in blocks:
-            if block.get("type") == "toolCall":
-                calls = self._call(block.get("id"), block.get("name"), block.get("arguments"), None)
-                if calls and calls[0].fields["callId"] is None:
-                    self._nameless.tell(calls[0].fields["toolName"], calls[0].fields["args"])
-                told += calls
-        return told
 
     def _call(self, call_id: Any, tool: Any, args: Any, now: float | None) -> list[Event]:
         """Report a call once, although pi names it in the answer and again when it begins to run.
@@ -214,18 +217,6 @@ class PiReader(Reader):
         if summary is not None:
             told.fields["summary"] = summary
         return Reading([told], active=True)
-
-    def _turn_end(self, raw: dict[str, Any], now: float) -> Reading:
-        message = raw.get("message")
-        if isinstance(message, dict) and raw_json.word(message.get("stopReason")):
-            self._stop_reason = raw_json.word(message["stopReason"])
-        self._turn_is_open = False
-        lost = [
-            event
-            for each in raw_json.blocks(raw.get("toolResults"))
-            for event in self._result_message(each, now).events
-        ]
-        return Reading([*lost, events.turn_end(self._stop_reason)], active=bool(lost))
 
     def settle(self, raw: dict[str, Any]) -> Reading:
         """Report that pi has settled."""

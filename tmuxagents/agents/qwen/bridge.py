@@ -52,7 +52,13 @@ class QwenBridge(HookBridge):
     def set_up(self, program: Sequence[str]) -> list[str]:
         """Return the command line with the files for output and input; a variable names the settings."""
         self.works = False
-        own = _defaults()
+        beside = os.path.dirname(os.environ.get(_SETTINGS) or _OF_MACHINE)
+        path = os.environ.get(_DEFAULTS) or f"{beside}/system-defaults.json"
+        text = directory.read_bytes(path)
+        try:
+            own = raw_json.table(jsonline.decode(text.decode("utf-8", "replace")) if text else {})
+        except ValueError:
+            raise SystemExit(f"{path} is no plain JSON, so Qwen Code cannot run live here.") from None
         listed = raw_json.table(own.get("hooks"))
         one = [{"hooks": [{"type": "command", "command": hook_command()}]}]
         ours = {
@@ -122,18 +128,6 @@ class QwenBridge(HookBridge):
             line = line.replace(end, escaped)
         with open(f"{self.folder}/input", "ab") as file:
             file.write(line)
-
-
-def _defaults() -> dict[str, Any]:
-    """Return the machine's own system defaults."""
-    beside = os.path.dirname(os.environ.get(_SETTINGS) or _OF_MACHINE)
-    path = os.environ.get(_DEFAULTS) or f"{beside}/system-defaults.json"
-    text = directory.read_bytes(path)
-    try:
-        found = jsonline.decode(text.decode("utf-8", "replace")) if text else {}
-    except ValueError:
-        raise SystemExit(f"{path} is no plain JSON, so Qwen Code cannot run live here.") from None
-    return raw_json.table(found)
 
 
 if __name__ == "__main__":
