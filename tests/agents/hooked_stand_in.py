@@ -84,7 +84,9 @@ def main() -> None:
             with open(path, "a", encoding="utf-8") as file:
                 file.write(line + "\n")
         else:
-            name = json.loads(word)["hook_event_name"]
+            name = word.partition('"hook_event_name": "')[2].partition('"')[
+                0
+            ]  # also if `json` cannot read it
             done = subprocess.run(
                 called[name], shell=True, input=word.encode(), capture_output=True, check=True
             )

@@ -45,6 +45,13 @@ def test_what_a_hook_is_given_is_told_as_one_line(bridge: Ends) -> None:
     assert bridge.end() == (0, [["SessionStart", ""], ["SessionEnd", ""]])
 
 
+def test_a_call_that_is_nested_too_deeply_ends_neither_the_bridge_nor_the_child(bridge: Ends) -> None:
+    deep = hook("PreToolUse", tool_input=[]).replace("[]", "[" * 5000 + "]" * 5000)
+    bridge.start(hook("SessionStart"), deep, hook("Stop"))
+    assert [bridge.line()["hook_event_name"] for _ in range(2)] == ["SessionStart", "Stop"]
+    assert bridge.end() == (0, [["SessionStart", ""], ["PreToolUse", ""], ["Stop", ""]])
+
+
 def test_a_long_path_of_a_run_is_none_too_many_for_a_socket(tmp_path: Path) -> None:
     folder = tmp_path.joinpath(*["d" * 60] * 3)
     folder.mkdir(parents=True)

@@ -107,6 +107,15 @@ def test_a_prompt_goes_to_the_session_by_the_server_and_is_announced_first(place
     assert base64.b64decode(began["key"].split()[1]).startswith(b"opencode:")
 
 
+def test_a_report_that_is_nested_too_deeply_is_left_out_and_no_other(place: Place) -> None:
+    deep = "[" * 300_000 + "]" * 300_000
+    with (place.folder / "events").open("a") as file:
+        file.write('{"type": "message.updated", "properties": {"sessionID": "ses_1", "x": %s}}\n' % deep)
+    place.report("session.idle")
+    assert place.told("session.idle")
+    assert place.process.poll() is None
+
+
 def test_the_screen_is_attached_to_the_session_and_what_the_server_reports_is_told(place: Place) -> None:
     screen = place.folder / "screen"
     words = eventually(lambda: screen.exists() and screen.read_text().split())

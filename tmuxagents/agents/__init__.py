@@ -42,12 +42,12 @@ class Agents:
 
 
 AGENTS = Agents()
-# Types of agents that the user's settings define under names of their own.
+# The types of agents that the user's settings define.
 _KINDS = ("acp", "command")
 
 
 def find(name: str, kind: str | None = None) -> Agent | None:
-    """Return an agent by its name, or one of a type; None if there is none."""
+    """Return a supported agent, or with `kind` one of the user's settings of that type; None if unknown."""
     if kind not in _KINDS:
         return AGENTS.get(name) if kind is None else None
     agent: Agent = __import__("tmuxagents.agents.command", fromlist=["KINDS"]).KINDS[kind](name)

@@ -28,7 +28,7 @@ _TERM_S = 0.5
 class Question(NamedTuple):
     """A program to start, its input and its limits.
 
-    `enough` decides for each line whether it is the answer; the rest of the output is then not read.
+    `enough` decides whether a line is the answer. The output after the answer is not read.
     """
 
     argv: Sequence[str]
@@ -39,7 +39,7 @@ class Question(NamedTuple):
 
 
 def ask(questions: Sequence[Question]) -> list[bytes | None]:
-    """Ask all at once; return for each its stdout or answering line, or None if it was not in time."""
+    """Ask all at once. Return each one's stdout or answering line; None for one that was not in time."""
     with contextlib.ExitStack() as stack:
         asked = [stack.enter_context(_Asked(question)) for question in questions]
         while open_ones := [one for one in asked if not one.done]:
@@ -74,7 +74,7 @@ class _Asked:
             self._process = subprocess.Popen(
                 self._question.argv,
                 env=self._question.environment,
-                cwd="/",  # the answer must not depend on the caller's folder, nor keep it busy
+                cwd="/",  # the answer must not depend on the caller's folder, nor the process keep that busy
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -110,7 +110,7 @@ class _Asked:
             self._seen = end + 1
 
     def give_up_in_time(self) -> None:
-        """Stop waiting after the limit; an ended process has printed all, even if others hold its pipe."""
+        """Stop waiting after the limit. An ended process has answered, even if others hold its pipe."""
         if self.done or time.monotonic() < self.deadline:
             return
         self.done = True

@@ -29,16 +29,16 @@ class Agent:
     tools: Sequence[str] = ()  # built-in, in its own order
     home_variable = "HOME"  # names the folder of its own settings and login
     prompt_link: str | None = None  # the name that a file for its system prompt must have
-    keeps_sessions = True  # and continues one by its id
-    keeps_unanswered = True  # also a new session in which the model has not answered
+    keeps_sessions = True  # it can continue a session by its id
+    keeps_unanswered = True  # it also keeps a new session in which the model has not answered
 
     @property
     def program_variable(self) -> str:
-        """Return the environment variable that can name another program for it."""
+        """Return the environment variable that can name another program."""
         return f"TMUXAGENTS_{self.name.upper()}"
 
     def key_variables(self, _key: str, _provider: str | None) -> Mapping[str, str]:
-        """Return the variables that give it an API key; none if keys are a matter of its own login."""
+        """Return the variables that give the child an API key; none if only a login can."""
         return {}
 
     def arguments(self, _plan: Plan, _run_dir: str) -> Sequence[str]:
@@ -46,21 +46,21 @@ class Agent:
         return []
 
     def environment(self, _agent_dir: str, _plan: Plan | None) -> Mapping[str, str]:
-        """Return the variables that it needs besides those of every child."""
+        """Return the variables of this agent's children, besides those of every child."""
         return {}
 
     def prompted(self, _path: str, _environment: Mapping[str, str]) -> Mapping[str, str]:
-        """Return the variables that add the text of a file to its system prompt; none if arguments do."""
+        """Return the variables that add the text of a file to the system prompt; none if arguments do."""
         return {}
 
     def questions(self) -> Questions:
-        """Return the questions to it: for most agents, only for the version."""
+        """Return the questions to an installed one: most agents are only asked for their version."""
         from tmuxagents.agents import capabilities  # noqa: PLC0415  (no wrapper asks)
 
         return capabilities.Questions(self.capabilities().oldest)
 
     def live(self) -> LiveAgent | None:
-        """Return how it runs live; None if it cannot."""
+        """Return the live form of the agent; None if it cannot run live."""
         return None
 
     def talker(self, _plan: Plan, _run_dir: str) -> Talker | None:
@@ -68,11 +68,11 @@ class Agent:
         return None
 
     def agent_files(self) -> AgentFiles | None:
-        """Return the meaning of its own agent files; None if it has none, or uses ours."""
+        """Return the meaning of the brand's own agent files; None if there are none, or it uses ours."""
         return None
 
     def session(self, _text: str) -> ChildSession:
-        """Read its own session file, for a child that continues it; most have none."""
+        """Read a session file, for a child that continues the session. Most agents have no such files."""
         return ChildSession(problem="does not belong to this agent")
 
     if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Agent:
             """Return a reader for one child."""
 
         def capabilities(self) -> Capabilities:
-            """Return its capabilities."""
+            """Return the agent's capabilities."""
 
 
 def inside(path: str, run_dir: str) -> str:
@@ -113,8 +113,8 @@ class Reader:
 
     snapshots: tuple[bytes, ...] = ()  # beginnings of lines that are streaming snapshots: not logged
     exit_counts = True  # after a finished answer, an exit code other than 0 is a failure
-    paces = False  # its lines may be read late: a child of this kind loses none by that
-    file: str | None = None  # in the run directory: the child writes it at its end, and we read it then
+    paces = False  # the wrapper may let lines wait and read several at once
+    file: str | None = None  # in the run directory; the child writes it at its end, for `ended`
 
     def __init__(self) -> None:
         self.settled = False  # the child is done for now
@@ -136,11 +136,11 @@ class Reader:
         """Note that lines read at this (monotonic) time may have been printed a moment before."""
 
     def overheard(self, _line: bytes) -> Sequence[Event]:
-        """Return more events for a line of its stderr; the line itself is always an event."""
+        """Return more events for a line of stderr; the line itself is always an event."""
         return ()
 
     def ended(self, _exit_code: int | None, _text: bytes | None = None) -> Sequence[Event]:
-        """Return the events of its exit. Exit code None means a signal; the text is that of its `file`."""
+        """Return the events of the exit. Code None: a signal ended the child. `text`: what `file` holds."""
         return []
 
     def used(self, _text: bytes) -> Sequence[Event]:
@@ -211,7 +211,7 @@ _MOST_PARTS = 1024
 
 
 class Reading:
-    """The meaning of one line: events, whether the child works, text that is no event, a reply on stdin."""
+    """The meaning of one line: events; whether the child works; text that is no event; our reply on stdin."""
 
     __slots__ = ("active", "events", "plain", "reply")
 
@@ -234,7 +234,7 @@ ACTIVE = Reading(active=True)
 
 
 class Oversized:
-    """A line that is too long to keep: its two ends, its length, and a checksum of all after its head."""
+    """A line that is too long to keep: its two ends, its length, and a checksum of all but its head."""
 
     __slots__ = ("head", "rest_sum", "size", "tail")
 

@@ -1,4 +1,4 @@
-"""The base of the readers of all brands but pi, and of all live readers. Pure."""
+"""Base classes of readers: for the batch runs of all brands but pi, and for all live runs. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class LineReader(Reader):
-    """Reads the JSON lines of one child. A brand fills in `take`, which reads a line of some kind.
+    """Reads the JSON lines of one child. A brand gives each kind of line its meaning in `take`.
 
     A stream that breaks off in the middle of a line is never a finished answer.
     """
@@ -54,7 +54,7 @@ class LineReader(Reader):
         return raw_json.word(raw.get("type")) or ""
 
     def overheard(self, line: bytes) -> Sequence[Event]:
-        """Keep the last words on stderr, or those that name an error: they explain an end without a line."""
+        """Keep the last words on stderr, or better an error: they explain an end that no line explains."""
         said = line.decode("utf-8", "replace").strip()
         is_error = said[:5].lower() == "error"
         if said and (is_error or not self._heard[1]):
@@ -62,14 +62,14 @@ class LineReader(Reader):
         return ()
 
     def ended(self, exit_code: int | None, text: bytes | None = None) -> list[Event]:
-        """Return the events that its exit adds, once all its output is read."""
+        """Return the events of the child's exit, once all output is read."""
         told = [*self.used(text or b""), *self.left(exit_code)]
         if self.is_torn and self.settled:
             told += [events.resumed(), events.turn_end(None), events.settled(aborted=False)]
         return told
 
     def left(self, _exit_code: int | None) -> list[Event]:
-        """Return the events that the exit means for this brand; exit code None: a signal killed it."""
+        """Return the events that an exit means for this brand. Code None: a signal ended the child."""
         return []
 
     # --- what most brands need ---
@@ -84,7 +84,7 @@ class LineReader(Reader):
         return [events.tool_call(known, name, raw_json.table(args))]
 
     def result(self, call_id: Any, text: str, now: float, *, failed: bool, tool: Any = None) -> list[Event]:
-        """Report the end of a tool call; one that was never reported, or is over, is ignored."""
+        """Report the end of a tool call. Ignore a call that was never reported, or is over."""
         known = raw_json.key(call_id)
         name, began = self.calls.pop(known or "", (None, None))
         if name is None:
@@ -124,7 +124,7 @@ def usage_of(
 
 
 def session_uuid(plan: Plan) -> str:
-    """Return the UUID for a new session of this run: always the same, and different for each run."""
+    """Return the UUID for a new session of a run: always the same for this run, and no other run's."""
     text = plan.run_id + plan.run_id[::-1]
     return f"{text[:8]}-{text[8:12]}-5{text[13:16]}-8{text[17:20]}-{text[20:32]}"
 
@@ -137,7 +137,7 @@ PATIENT = "PermissionRequest"  # the hook that waits as long as a question is op
 
 
 def hook_command(name: str = "") -> str:
-    """Return the command line of a hook, for a shell; `name`: for agents whose input does not have it."""
+    """Return the command line of a hook, for a shell. `name`: the event, if the hook's input lacks it."""
     return f'"${PYTHON}" -I -S "{HOOK}" {name}'.rstrip()
 
 
@@ -161,7 +161,7 @@ class LiveAsks:
 
 
 class LiveReader(Reader):
-    """Reads the lines of the bridge in a live child. `sent` returns the message that has a number."""
+    """Reads the lines of a live child's bridge. `sent` returns the event of the message with a number."""
 
     def __init__(self, sent: Sent) -> None:
         super().__init__()
@@ -179,7 +179,7 @@ class LiveReader(Reader):
         return super().feed(line, now)
 
     def taken(self, raw: Mapping[str, Any]) -> list[Event]:
-        """Return the event of a message that the child has taken, as the bridge reports."""
+        """Return the event of a message that, as the bridge reports, the child has taken."""
         number = raw_json.whole(raw.get("inboxId"))
         sent = None if number is None else self._sent(number)
         return [] if sent is None else [sent]
@@ -191,7 +191,7 @@ class LiveReader(Reader):
 
 
 class HookedReader(LiveReader, LineReader):
-    """Reads the lines of the bridge of one live agent."""
+    """Reads the lines of the bridge of a live agent that has hooks."""
 
     def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:
         """Read a line of the bridge: a message that the child has taken."""

@@ -1,4 +1,4 @@
-"""The facts about an agent, as data: its abilities, its own agent files, the questions to it. Pure.
+"""The facts about an agent, as data: its abilities, its own agent files, and our questions to it. Pure.
 
 A call that needs more than an agent can do is refused before a run is made (launch/demands).
 """
@@ -129,8 +129,8 @@ LONGEST = 512  # of a version, and of the text before it
 class Questions:
     """The questions to an installed agent, and the parsers of its answers: for most, only of the version."""
 
-    SETTINGS = FOLDER_SETTINGS = ""  # its own settings, in its folder and in a working directory
-    FILES: Sequence[str] = ()  # in its folder; a change of one makes the answers outdated
+    SETTINGS = FOLDER_SETTINGS = ""  # the agent's own settings, in its folder and in a working directory
+    FILES: Sequence[str] = ()  # in the agent's folder; a change of one makes the answers outdated
     QUIET: Mapping[str, str] = {}  # environment variables for the questions
     MODELS: Sequence[str] = ()  # arguments, with a REQUEST on stdin; none: it cannot be asked
     REQUEST = b""
@@ -153,7 +153,7 @@ class Questions:
         return _figures(release) < self.OLDEST
 
     def own_model(self, _settings: bytes, _of_folder: bytes) -> str | None:
-        """Return the model that it uses if none is named, according to the user's settings and a folder's."""
+        """Return the model that the agent uses if none is named, by the user's settings and a folder's."""
         return None
 
     def models(self, _line: bytes) -> list[dict[str, Any]] | None:

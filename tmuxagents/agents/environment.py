@@ -49,9 +49,10 @@ def of_child(
     nesting: Mapping[str, str] | None = None,
     pane: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """Return the child's environment; `agent`: the agent's own variables, `nesting`: those of launch/nesting.
+    """Return the child's environment.
 
-    `pane`: the environment of the window that a live child has.
+    `agent`: the agent's own variables. `nesting`: the variables of launch/nesting. `pane`: the environment of
+    a live child's window.
     """
     kept = {
         name: value

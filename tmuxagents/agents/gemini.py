@@ -188,7 +188,7 @@ class GeminiReader(LineReader):
         return [*told, *self.finish(why)]
 
     def left(self, exit_code: int | None) -> list[Event]:
-        """Return the end that its exit code means, if there was no `result` line."""
+        """Return the end that the exit code means, if there was no `result` line."""
         if self.settled:
             return []
         if exit_code == _LIMIT_CODE:

@@ -46,7 +46,7 @@ class WantedModel(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """Return the name for a message, on one line: a name from a clone could hold a second message."""
+        """Return the name on one line, for a message: a name from a clone could hold a second message."""
         name = safe.line(self.name)
         return f'"{name}"' if len(name) <= _SHOWN else f'"{name[:_SHOWN]}…"'
 
@@ -81,7 +81,7 @@ def none_resolved() -> BadRequest:
 
 
 def resolve(wanted: WantedModel, available: Sequence[str] | None, environment: Mapping[str, str]) -> str:
-    """Return the model that the child gets, or raise BadRequest. `available` None: do not check it."""
+    """Return the model that the child gets, or raise BadRequest; `available` None: it is not looked up."""
     if wanted.name == INHERIT:
         provider, model = environment.get("PI_PROVIDER"), environment.get("PI_MODEL")
         if not model:
@@ -122,7 +122,7 @@ def find(wanted: WantedModel, available: Sequence[str]) -> str:
 
 
 def _matches(name: str, available: Sequence[str]) -> list[str]:
-    """Return the models that match a name, by the strictest comparison that finds any."""
+    """Return the models that match a name, by the strictest comparison that finds any model."""
     lower = name.lower()
     ways = (
         lambda model: model == name,

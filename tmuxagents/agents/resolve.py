@@ -31,7 +31,7 @@ def resolve(  # noqa: PLR0913  (the sources of a model, and the surroundings)
     required: bool = True,
     listed: bool = True,
 ) -> Resolved:
-    """Return the model of a run, or refuse. Unless a model is `required`, the agent's own default will do.
+    """Return the model of a run, or refuse. If none is `required`, the agent's own default will do.
 
     `listed` False: the run has its own API key, so the agent's list without that key proves nothing.
     """

@@ -37,7 +37,7 @@ _EXIT = re.compile(r"<shellId: \d+ completed with exit code (\d+)>\s*\Z")  # Cop
 
 
 class Quirks(Record):
-    """How one agent differs from one that keeps to the protocol."""
+    """The differences of one agent from the protocol."""
 
     __slots__ = (
         *("again", "errors", "has_names_in_ids", "notes", "replays_late", "sums", "tells_cuts", "usage"),
@@ -148,7 +148,7 @@ def exit_code(update: Mapping[str, Any], text: str) -> int | None:
 
 
 def mode_of(level: str, modes: Sequence[str]) -> str | None:
-    """Return the mode of an agent that means a permission level; None if it has none."""
+    """Return the mode in which an agent has a permission level; None if it has no such mode."""
     plain = {re.sub("[^a-z]", "", mode.rpartition("#")[2].lower()): mode for mode in modes}
     return next((plain[name] for name in _MODES[level] if name in plain), None)
 
@@ -161,7 +161,7 @@ def decides(level: str | None, kind: str | None) -> bool | None:
 
 
 def words_of(error: Any) -> str:
-    """Return the words of an error: the provider's, if there are any."""
+    """Return the message of an error: the provider's own, if the error has it."""
     known = raw_json.table(error)
     message = raw_json.sentence(known.get("message")) or "The agent reported an error."
     details = raw_json.sentence(_inner(known, "data").get("details"))

@@ -151,7 +151,7 @@ class AcpTalker(Talker, Updates):
         return Reading([told], active=True, reply=self._next())
 
     def _choose(self, options: _Options) -> str | None:
-        """Plan the requests for mode and model, or return the problem with them."""
+        """Queue the requests for mode and model; return the problem if the agent does not have them."""
         mode = quirks.mode_of(self._level, options.modes)
         if mode is None and self._level == READ_ONLY:
             return f"has no mode for the permission {READ_ONLY}"
@@ -202,7 +202,7 @@ class AcpTalker(Talker, Updates):
         return NOTHING
 
     def _prompted(self, answer: dict[str, Any]) -> Reading:
-        """Read how a turn ended, from its answer and from the agent's own signs of failure."""
+        """Read the answer to a prompt. The agent's own signs of failure, too, decide how the turn ended."""
         result = raw_json.table(answer.get("result"))
         self._in_turn, self.is_replaying = False, False
         self._asks.clear()
@@ -270,12 +270,12 @@ class AcpTalker(Talker, Updates):
         return Reading(told, active=True, reply=_chosen(request, option))
 
     def left(self, _exit_code: int | None) -> list[Event]:
-        """Report the part of an unfinished answer that has come."""
+        """Report the beginning of an unfinished answer."""
         return self.flush()
 
 
 class _Options:
-    """What a session offers: its modes and models, in the older form and in the newer one."""
+    """The modes and models of a session, in the older or in the newer form of the protocol."""
 
     def __init__(self, result: dict[str, Any]) -> None:
         listed = raw_json.blocks(result.get("configOptions"))

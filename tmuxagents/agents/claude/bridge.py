@@ -40,7 +40,7 @@ class HeldHook(NamedTuple):
 
 
 class ClaudeBridge(HookBridge):
-    """The bridge, with questions that can be answered from elsewhere."""
+    """The bridge of one Claude Code, whose questions can be answered from elsewhere."""
 
     patience_ms = 1000
     _transcript: GrowingFile | None = None

@@ -85,7 +85,7 @@ class Claude(Agent):
         return [*driven, "--include-partial-messages", *asks, *self.set_up(plan, run_dir)]
 
     def set_up(self, plan: Plan, run_dir: str) -> list[str]:
-        """Return the flags that a batch run and a live one share."""
+        """Return the flags that batch and live runs share."""
         level = plan.permission or words.EDIT
         resumes = plan.child_session
         line = [f"--resume={resumes}" if resumes else f"--session-id={session_uuid(plan)}"]
@@ -108,12 +108,12 @@ class Claude(Agent):
         return line + prompts
 
     def environment(self, _agent_dir: str, plan: Plan | None) -> Mapping[str, str]:
-        """Return the variables that let it read its folder's CLAUDE.md, and that permit `full` to root."""
+        """Return the variables that let a child read its folder's CLAUDE.md, and permit `full` to root."""
         own = {"CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD": "1"}
         return own | ({"IS_SANDBOX": "1"} if plan and plan.permission == words.FULL else {})
 
     def key_variables(self, key: str, _provider: str | None) -> Mapping[str, str]:
-        """Return the variables that give it an API key and clear the token, which would take precedence."""
+        """Return the variables that give an API key, and clear the token, which would take precedence."""
         return {"ANTHROPIC_API_KEY": key, "ANTHROPIC_AUTH_TOKEN": ""}
 
     def reader(self, plan: Plan, _run_dir: str) -> ClaudeReader:
@@ -127,7 +127,7 @@ class Claude(Agent):
         return ClaudeTalker(plan.run_id, _cost_before(plan))
 
     def live(self) -> LiveAgent:
-        """Return how it runs live."""
+        """Return its live form."""
         return LIVE
 
     def live_arguments(self, plan: Plan, run_dir: str) -> list[str]:

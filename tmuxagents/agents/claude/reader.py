@@ -102,7 +102,7 @@ class ClaudeReader(EnvelopeReader):
         return super().take(kind, raw, now)
 
     def ending(self, raw: dict[str, Any]) -> str | None:
-        """Return how the turn ended. If the connection broke off in the answer, the line says success."""
+        """Return how the turn ended. The line says success even if the connection broke off in the answer."""
         how = super().ending(raw)
         lacks_end, self._lacks_end = self._lacks_end, False
         if how != "stop" or not lacks_end:
@@ -189,7 +189,7 @@ class ClaudeTalker(EnvelopeTalker, ClaudeReader):
         return super().take(kind, raw, now)
 
     def turn_over(self, raw: dict[str, Any]) -> list[Event]:
-        """Report the end of a turn. A version that does not report on messages has taken them all by then."""
+        """Report the end of a turn. A version that does not report on messages has taken all by then."""
         told = super().turn_over(raw)
         sent = [] if self._tells else [event for message in self._open.values() for event in _sent(message)]
         is_done = [known for known, message in self._open.items() if message is None or not self._tells]

@@ -43,7 +43,7 @@ _OPENING = (_GREETS, _BEGINS, _CONTINUES, _PROMPTS)  # a message waits for the a
 class AppServer(Talker, ThreadReader):
     """Talks to one child.
 
-    `settings`: the parameters of its session. `child_session`: the id of the session that it continues.
+    `settings`: the parameters of the session. `child_session`: the id of a session to continue.
     """
 
     acknowledges = True
@@ -147,7 +147,7 @@ class AppServer(Talker, ThreadReader):
         return Reading(told, active=True, reply=self.unsaid())
 
     def _refusal(self, method: str, message: InboxMessage | None, error: dict[str, Any]) -> Reading:
-        """Take the refusal of a request. Without a session or a turn, the run is over."""
+        """Read the refusal of a request. If it was for the session or the first turn, the run is over."""
         said = raw_json.sentence(error.get("message"))
         if method in (_GREETS, _BEGINS, _CONTINUES):
             self._held.clear()
@@ -173,7 +173,7 @@ def _input(text: str | None) -> list[dict[str, Any]]:
 
 
 class CodexLiveReader(LiveReader, ThreadReader):
-    """Reads the lines of the app server and of the bridge; those of the bridge have a type, but no method."""
+    """Reads the lines of the app server, which have a method, and those of the bridge, which have a type."""
 
     def __init__(self, sent: Sent) -> None:
         super().__init__(sent)
@@ -191,7 +191,7 @@ class CodexLiveReader(LiveReader, ThreadReader):
         return raw_json.word(raw.get("type")) or super().kind(raw)
 
     def turn_over(self, turn: dict[str, Any], now: float) -> Reading:
-        """Report the end of a turn. If it was interrupted, but by no message, a person did it."""
+        """Report the end of a turn. An interrupt that no message caused is a person's."""
         self.typed |= turn.get("status") == "interrupted" and not self._stops
         self._stops = False
         told = super().turn_over(turn, now)

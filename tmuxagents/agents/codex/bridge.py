@@ -58,7 +58,7 @@ _PIECE = 256 * 1024
 
 
 class WebSocket:
-    """The client's side of one connection. Call `hear` when there is something to read, or it waits."""
+    """The client's side of one connection."""
 
     def __init__(self, path: str) -> None:
         self._heard = b""
@@ -103,7 +103,7 @@ class WebSocket:
         self._socket.sendall(head + _NO_MASK + content)
 
     def hear(self) -> Iterator[bytes]:
-        """Yield the messages that have come. Raises OSError once the connection is gone."""
+        """Yield the messages that have come; wait if none has. Raises OSError if the connection is gone."""
         self._heard += self._piece(_PIECE)
         while (frame := self._frame()) is not None:
             first, content = frame
@@ -174,7 +174,7 @@ class CodexBridge(WrapperPipes):
         self._signal = number  # and do no more: a process may just be starting
 
     def run(self) -> int:
-        """Serve until the screen is closed; return our exit code."""
+        """Pass everything on until the screen is closed; return our exit code."""
         try:
             self._line = self._connect()
             if self._is_theirs:

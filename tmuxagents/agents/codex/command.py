@@ -139,7 +139,7 @@ AGENT = Codex()
 
 
 def has_app_server(version: str | None) -> bool:
-    """Say whether a version has a usable app server; we assume so of an unknown version."""
+    """Say whether a version has a usable app server. An unknown version is assumed to have one."""
     figures = [int(part) for part in (version or "").split(".")[:2] if part.isdecimal()]
     return tuple(figures) >= _SERVES_FROM if figures else True
 
@@ -157,7 +157,7 @@ def _prompts(plan: Plan) -> tuple[list[str], list[str]]:
 
 
 def _text(paths: Sequence[str], run_dir: str) -> str | None:
-    """Return the texts of files of the run. A child must not start if one of them cannot be read."""
+    """Return the joined texts of files of the run. A child must not start if one cannot be read."""
     texts = []
     for path in paths:
         said = directory.read_bytes(inside(path, run_dir))
@@ -177,7 +177,7 @@ _REFUSED = (1, 2)  # exit codes without a first line: an unknown session, a wron
 
 
 class ExecReader(ItemReader):
-    """Reads one child. `baseline`: the usage of its session before this run."""
+    """Reads one child of `codex exec`. `baseline`: the usage of its session before this run."""
 
     def __init__(self, baseline: Mapping[str, Any] | None = None) -> None:
         super().__init__()

@@ -136,7 +136,8 @@ def is_retry(message: str) -> bool:
 def figures(counts: Item, keys: tuple[str, str, str, str, str], basis: str) -> dict[str, Any]:
     """Return usage figures under our names.
 
-    `keys`: those of all input, its cached part, its part written to the cache, output and reasoning.
+    `keys`: Codex's names for all input, the input from the cache, the input written to the cache, the output,
+    and the reasoning in it.
     """
     whole, cached, written, output, reasoning = (raw_json.count(counts.get(key)) for key in keys)
     new = max(0, whole - cached - written)
@@ -191,7 +192,7 @@ def _tool_of(item: Item) -> tuple[str, Item] | None:  # noqa: PLR0911  (a case f
 
 
 def _change(item: Item) -> tuple[str, Item]:
-    """Return a file change in our words. A patch of several files is one edit."""
+    """Return a file change as our call `write` or `edit`. A patch of several files is one edit."""
     changes = raw_json.blocks(item.get("changes"))
     first = changes[0] if changes else {}
     args: Item = {"path": raw_json.text(first.get("path")) or ""}
@@ -225,7 +226,7 @@ _SHELL_FLAGS = (" -lc ", " -c ")
 
 
 def unwrapped(command: str) -> str:
-    """Return the script of a command that a shell runs: `ls` of `/bin/bash -lc 'ls'`."""
+    """Return the script that a command runs in a shell: `ls`, if the command is `/bin/bash -lc 'ls'`."""
     for flag in _SHELL_FLAGS:
         shell, found, script = command.partition(flag)
         if found and shell.endswith("sh") and " " not in shell:

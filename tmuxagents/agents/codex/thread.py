@@ -51,7 +51,7 @@ class ThreadReader(ItemReader):
         self._total: Any = None
 
     def unsaid(self) -> bytes:
-        """Return the requests that had to wait until now; a mere reader has none."""
+        """Return the requests that had to wait until now; a class that only reads has none."""
         return b""
 
     def feed(self, line: bytes, now: float) -> Reading:

@@ -40,7 +40,7 @@ _DULL = (b'{"type":"system.message"',)  # its own system prompt
 
 
 class CopilotBridge(HookBridge):
-    """One Copilot CLI."""
+    """The bridge of one Copilot CLI."""
 
     stop, after_tool = command.STOP, command.AFTER_TOOL
     begins: ClassVar[Sequence[str]] = (command.PROMPTED,)

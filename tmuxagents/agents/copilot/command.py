@@ -57,7 +57,7 @@ class Copilot(Agent):
         return [*driven, *self.set_up(plan)]
 
     def set_up(self, plan: Plan) -> list[str]:
-        """Return the flags that a batch run and a live one share."""
+        """Return the flags that batch and live runs share."""
         line = ["--no-auto-update", *_ALLOWED[plan.permission or "edit"]]
         if plan.tools:
             line.append(f"--available-tools={','.join(plan.tools)}")
@@ -72,11 +72,11 @@ class Copilot(Agent):
         return {"COPILOT_ALLOW_ALL": "false", "COPILOT_AUTO_UPDATE": "false"}
 
     def prompted(self, path: str, environment: Mapping[str, str]) -> Mapping[str, str]:
-        """Return the variable that adds the run's folder to those searched for `*.instructions.md`."""
+        """Return the variable that adds the file's folder to those searched for `*.instructions.md`."""
         return {_FOLDERS: ",".join(filter(None, (environment.get(_FOLDERS), path.rpartition("/")[0])))}
 
     def live(self) -> LiveAgent:
-        """Return how it runs live."""
+        """Return its live form."""
         return LIVE
 
     def live_arguments(self, plan: Plan, _run_dir: str) -> list[str]:
@@ -216,7 +216,7 @@ class CopilotLiveReader(HookedReader, CopilotReader):
 
 
 def _question(kind: str, data: dict[str, Any]) -> Ask:
-    """Return a question, which only its own screen can answer."""
+    """Return a question; only Copilot CLI's own screen can answer it."""
     if kind != "permission.requested":
         text = raw_json.sentence(data.get("question")) or raw_json.sentence(data.get("message"))
         return Ask("", "question", text)

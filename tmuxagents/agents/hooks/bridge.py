@@ -108,10 +108,10 @@ class HookBridge(WrapperPipes):
         return list(program)
 
     def news(self) -> None:
-        """Pass on what the agent has reported besides its hooks, if there is more."""
+        """Pass on the agent's other reports, if it has any besides its hooks."""
 
     def ended(self) -> None:
-        """Pass on what the agent wrote at its end."""
+        """Pass on the agent's last reports, after its end."""
 
     def pass_on(self, name: str, said: bytes) -> None:
         """Pass on the input of a hook."""
@@ -138,7 +138,7 @@ class HookBridge(WrapperPipes):
             ready = {handle for handle, _ in self.poll.poll(self.patience_ms)}
             self.news()
             if self._hooks.fileno() in ready:  # first: its last hooks come before its end
-                with ignoring(OSError, ValueError):
+                with ignoring(OSError, ValueError, RecursionError):
                     self._hear()
             elif ended in ready:
                 code = child.wait()
@@ -202,7 +202,7 @@ class HookBridge(WrapperPipes):
 
 
 class GrowingFile:
-    """The lines that a file gets after we have begun to read it; the file may not exist yet."""
+    """The lines that are added to a file from now on; the file may not exist yet."""
 
     def __init__(self, path: str) -> None:
         self._path = path

@@ -79,7 +79,7 @@ class OpencodeServer:
         with self.request("GET", "/event", limit=None) as stream:
             for line in stream:
                 if line.startswith(b"data:"):
-                    with contextlib.suppress(ValueError):
+                    with contextlib.suppress(ValueError, RecursionError):
                         yield json.loads(line[5:])
 
     def end(self) -> None:
@@ -92,7 +92,7 @@ class OpencodeServer:
 
 
 class OpencodeBridge:
-    """Everything between one wrapper and one session."""
+    """The bridge between one wrapper and one session."""
 
     def __init__(self, program: Sequence[str], folder: str, *, session: str, model: str, title: str) -> None:
         self._folder = folder
@@ -174,7 +174,7 @@ class OpencodeBridge:
             self._screen.terminate()
 
     def _answer(self, ask: str, answer: str, by: str) -> None:
-        """Answer a question. The server takes the first answer, and refuses any other."""
+        """Answer a question. The server takes the first answer, and refuses any later one."""
         count = self._asked.get(ask)
         body: dict[str, Any] = {}
         if count is None:

@@ -155,7 +155,7 @@ class OpencodeLiveReader(LiveReader, OpencodeReader):
 
 
 def _is_whole(kind: str, part: dict[str, Any]) -> bool:
-    """Say whether a part will not be reported again; a prompt has no times."""
+    """Say whether a part is complete: it will not be reported again. The parts of a prompt have no times."""
     if kind == "tool":
         return raw_json.table(part.get("state")).get("status") in _OVER
     return (

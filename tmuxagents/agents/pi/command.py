@@ -59,7 +59,7 @@ class Pi(Agent):
         return {**own, INITIATOR: "agent"} if plan and _is_marked(plan) else own
 
     def key_variables(self, key: str, provider: str | None) -> dict[str, str]:
-        """Return the variables that give the child an API key; more than one if its provider is known."""
+        """Return the variables that give the child an API key; more than one for a known provider."""
         from tmuxagents.agents.pi import questions  # noqa: PLC0415  (a launcher asks, a wrapper never does)
 
         return questions.variables(key, provider)
@@ -130,7 +130,7 @@ def arguments(
 ) -> list[str]:
     """Return the flags, or raise BadRequest for an argument that is refused.
 
-    `suggestedSkills` holds paths here; with `cwd` or `agent_dir` they must lie below one of these.
+    `suggestedSkills` holds paths here. If `cwd` or `agent_dir` is given, each must lie below one of them.
     """
     flags = [word for key, flag in _TEXTS if fields.get(key) for word in (flag, fields[key])]
     if fields.get("noTools"):

@@ -102,7 +102,7 @@ _SILENT = "holds no conversation"
 
 
 def read_session(text: str) -> ChildSession:
-    """Return the session in a file, without an incomplete last line, or the problem with it."""
+    """Return the session in a file, or the problem with it. An incomplete last line is left out."""
     *lines, tail = text.split("\n")
     if _parse(tail) is not None:  # complete, but for its newline
         lines.append(tail)
@@ -124,7 +124,7 @@ def _parse(line: str) -> dict[str, Any] | None:
 
 
 def _problem(entries: list[dict[str, Any]]) -> str | None:
-    """Return why no child could continue a session. It needs a header and the predecessors of its entries."""
+    """Return why no child could continue a session; it needs a header and every entry's predecessor."""
     if not entries:
         return _SILENT
     header, *entries = entries

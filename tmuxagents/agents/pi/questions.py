@@ -1,6 +1,6 @@
-"""How an installed pi is asked, how its answers are read, and its variables for API keys. Pure.
+"""The questions to an installed pi (version, models), its capabilities, its variables for API keys. Pure.
 
-pi is asked for its version and its models. Its capabilities are here, too. No wrapper imports this.
+No wrapper imports this.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class PiQuestions(can.Questions):
         return found if found or not listed else None
 
     def own_model(self, settings: bytes, of_folder: bytes) -> str | None:
-        """Return the model that pi uses if none is named; None if its settings leave that open."""
+        """Return the model that pi uses if none is named; None if the settings leave that open."""
         own, theirs = _object(settings), _object(of_folder)
         if own.get("enabledModels") or any(key in theirs for key in _CHOOSING):
             return None

@@ -154,14 +154,14 @@ class PiReader(Reader):
         return Reading(told, active=any(event.type in ("assistant_text", "tool_call") for event in told))
 
     def _close_turn(self) -> list[Event]:
-        """Report the end of a turn whose own line is missing: the ending of its answer must not be lost."""
+        """Report the end of an open turn. If its own line is missing, the stop reason must not be lost."""
         was_open, self._turn_is_open = self._turn_is_open, False
         return [events.turn_end(self._stop_reason)] if was_open else []
 
     def _call(self, call_id: Any, tool: Any, args: Any, now: float | None) -> list[Event]:
         """Report a call once, although pi names it in the answer and again when it begins to run.
 
-        After its result, its id may mean a new call: some providers restart the numbers with each answer.
+        After the result, the id may mean a new call: some providers restart the numbers with each answer.
         """
         known = raw_json.key(call_id)
         if known is not None:
@@ -193,7 +193,7 @@ class PiReader(Reader):
         return self._tool_ended({**message, "result": message}, now)
 
     def _tool_ended(self, raw: dict[str, Any], now: float, *, summary: str | None = None) -> Reading:
-        """Report a result once: it comes as the tool's end and again as a message."""
+        """Report a result once, although it comes as the tool's end and again as a message."""
         call_id = raw_json.key(raw.get("toolCallId"))
         began = None
         if call_id is None:
@@ -271,7 +271,7 @@ _MOST = 1000
 
 
 class Nameless:
-    """The calls without an id that were reported and have not yet begun, and those without a result."""
+    """Calls without an id: those that were reported but have not begun, and those without a result."""
 
     __slots__ = ("_told", "_unanswered")
 
@@ -280,7 +280,7 @@ class Nameless:
         self._unanswered: list[str] = []
 
     def answer_begins(self) -> None:
-        """Forget the calls of the former answer that never began: a new answer names its own."""
+        """Forget the calls of the former answer that never began: a new answer names its own calls."""
         self._told.clear()
 
     def tell(self, tool: str, args: Any) -> None:

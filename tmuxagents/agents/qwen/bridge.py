@@ -39,7 +39,7 @@ _LINE_ENDS = {"\u2028".encode(): b"\\u2028", "\u2029".encode(): b"\\u2029"}
 
 
 class QwenBridge(HookBridge):
-    """One Qwen Code."""
+    """The bridge of one Qwen Code."""
 
     stop, after_tool = "", _TOOL
     begins: ClassVar[Sequence[str]] = (_PROMPTED,)
@@ -91,7 +91,7 @@ class QwenBridge(HookBridge):
                 self._submit(order["inboxId"], order["text"])
 
     def pass_on(self, name: str, said: bytes) -> None:
-        """Pass on the hooks that report more than the second output."""
+        """Pass on those hooks that report what the second output does not."""
         is_idle = name == _IDLE and b'"idle_prompt"' in said and self.works and self._held is None
         if name == _BEGINS:
             if self._first is None:

@@ -70,7 +70,7 @@ class Qwen(Agent):
         return [*driven, *self.set_up(plan, asks_people=plan.permission == words.ASK)]
 
     def set_up(self, plan: Plan, *, asks_people: bool) -> list[str]:
-        """Return the flags that a batch run and a live one share."""
+        """Return the flags that batch and live runs share."""
         resumes = plan.child_session
         line = [f"--resume={resumes}" if resumes else f"--session-id={session_uuid(plan)}"]
         line.append(f"--approval-mode={_MODES.get(plan.permission or words.EDIT, 'plan')}")
@@ -82,11 +82,11 @@ class Qwen(Agent):
         return [*line, "--allowed-mcp-server-names=none"]
 
     def key_variables(self, key: str, _provider: str | None) -> Mapping[str, str]:
-        """Return the variable that gives it an API key."""
+        """Return the variable that gives an API key."""
         return {"OPENAI_API_KEY": key}
 
     def environment(self, _agent_dir: str, _plan: Plan | None) -> Mapping[str, str]:
-        """Return the variable that keeps a needless warning off its stderr."""
+        """Return the variable that keeps a needless warning off stderr."""
         return {"QWEN_CODE_SUPPRESS_YOLO_WARNING": "1"}
 
     def prompted(self, path: str, _environment: Mapping[str, str]) -> Mapping[str, str]:
@@ -104,7 +104,7 @@ class Qwen(Agent):
         return QwenTalker(plan.baseline, asks_people=plan.permission == words.ASK)
 
     def live(self) -> LiveAgent:
-        """Return how it runs live."""
+        """Return its live form."""
         return LIVE
 
     def live_arguments(self, plan: Plan, _run_dir: str) -> list[str]:

@@ -53,7 +53,7 @@ class QwenReader(EnvelopeReader):
         return usage_of({key: self._before[key] - before[key] for key in _FIGURES}, words.OF_SESSION)
 
     def left(self, exit_code: int | None) -> list[Event]:
-        """Return the usage of a run without a result, and its end if that was a limit of its own."""
+        """Return the usage of a run without a result, and its end if Qwen Code had reached its own limit."""
         if self.settled:
             return super().left(exit_code)
         self._texts.clear()  # the beginning of an answer
@@ -96,7 +96,7 @@ _LEVEL = "the permission level"
 
 
 class QwenTalker(EnvelopeTalker, QwenReader):
-    """Reads and talks to one Qwen Code. Without `asks_people`, the level answers no to every question."""
+    """Reads and talks to one Qwen Code. Without `asks_people`, the answer to every question is no."""
 
     def __init__(self, baseline: Mapping[str, Any] | None = None, *, asks_people: bool = False) -> None:
         super().__init__(baseline)
@@ -110,7 +110,7 @@ class QwenTalker(EnvelopeTalker, QwenReader):
         return not self._in_turn
 
     def begin(self, prompt: str) -> bytes:
-        """Return a greeting, without which it would ask no questions, and the prompt."""
+        """Return a greeting and the prompt. Without the greeting, Qwen Code would ask no questions."""
         greeting = envelope.request("begin", subtype="initialize", timeout={"canUseTool": _LONGEST_MS})
         return greeting + self._say(prompt)
 
