@@ -108,9 +108,9 @@ def test_a_prompt_goes_to_the_session_by_the_server_and_is_announced_first(place
 
 
 def test_a_report_that_is_nested_too_deeply_is_left_out_and_no_other(place: Place) -> None:
-    deep = "[" * 300_000 + "]" * 300_000
+    line = json.dumps({"type": "message.updated", "properties": {"sessionID": "ses_1", "x": []}})
     with (place.folder / "events").open("a") as file:
-        file.write('{"type": "message.updated", "properties": {"sessionID": "ses_1", "x": %s}}\n' % deep)
+        file.write(line.replace("[]", "[" * 300_000 + "]" * 300_000) + "\n")
     place.report("session.idle")
     assert place.told("session.idle")
     assert place.process.poll() is None
