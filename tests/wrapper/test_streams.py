@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tmuxagents.agents.pi.command import AGENT
+from tmuxagents.agents.pi.live import PiLiveReader
 from tmuxagents.runs import events, logs
 from tmuxagents.runs.documents import plan_of
 from tmuxagents.wrapper.guards import Guards
@@ -21,6 +22,8 @@ from tmuxagents.wrapper.terminal import StoryWindow, Terminal
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tmuxagents.agents.base import Reader
+
 pytestmark = pytest.mark.usefixtures("nothing_hangs")
 
 NOW = 1000.0
@@ -29,7 +32,7 @@ NOW = 1000.0
 class Ear:
     """The streams of one child whose words the test says."""
 
-    def __init__(self, folder: Path, room: int = 256 * 1024) -> None:
+    def __init__(self, folder: Path, room: int = 256 * 1024, reader: Reader | None = None) -> None:
         out, self._mouth = os.pipe()
         fcntl.fcntl(out, fcntl.F_SETPIPE_SZ, room)
         err, self._other = os.pipe()
@@ -40,7 +43,7 @@ class Ear:
         self.recorder.event(events.run_started({}))
         self.streams = Streams(
             (out, err),
-            reader=AGENT.reader(),
+            reader=reader or AGENT.reader(),
             recorder=self.recorder,
             guards=Guards(started_at=NOW, timeout_s=600, debounce_s=30, loop_count=0),
             looped=lambda _cause, _now: None,
@@ -71,6 +74,18 @@ class Ear:
     def listen(self) -> None:
         """Hear what there is, as the watch does when a rest is over."""
         self.streams.hear(self.at)
+
+    def call(self, took: float) -> int | None:
+        """Have a call end after a time; return how long it took, as its event says."""
+        self.say(self.at)
+        self.at += took
+        end = {"type": "tool_execution_end", "toolCallId": f"c{self.said}", "toolName": "read", "result": {}}
+        self.speak(json.dumps(end).encode() + b"\n")
+        self.listen()
+        self.recorder.flush(self.at)
+        events = (Path(self.recorder.run_dir) / "events.jsonl").read_text().splitlines()
+        lasted: int | None = json.loads(events[-1])["durationMs"]
+        return lasted
 
     def close(self) -> None:
         for handle in (self.streams.stdout, self.streams.stderr, self._mouth, self._other):
@@ -132,25 +147,22 @@ def test_who_has_a_small_pipe_is_not_made_to_wait_until_it_is_full(tmp_path: Pat
 
 
 def test_how_long_a_call_took_is_not_said_where_that_would_be_our_rests(ear: Ear) -> None:
-    def call(took: float) -> int | None:
-        ear.say(ear.at)
-        ear.at += took
-        end = {"type": "tool_execution_end", "toolCallId": f"c{ear.said}", "toolName": "read", "result": {}}
-        ear.speak(json.dumps(end).encode() + b"\n")
-        ear.listen()
-        ear.recorder.flush(ear.at)
-        events = (Path(ear.recorder.run_dir) / "events.jsonl").read_text().splitlines()
-        lasted: int | None = json.loads(events[-1])["durationMs"]
-        return lasted
-
-    assert call(0.1) == 100
+    assert ear.call(0.1) == 100
     ear.chat()
-    assert call(0.1) is None
+    assert ear.call(0.1) is None
     ear.listen()
     ear.at += 60
-    assert call(0.2) == 200
+    assert ear.call(0.2) == 200
     ear.chat()
-    assert call(7.0) == 7000
+    assert ear.call(7.0) == 7000
+
+
+def test_a_live_child_is_always_heard_at_once_and_the_length_of_its_calls_is_known(tmp_path: Path) -> None:
+    ear = Ear(tmp_path, reader=PiLiveReader(lambda _: None))
+    given = ear.chat()
+    took = ear.call(0.1)
+    ear.close()
+    assert (set(given), took) == ({0.0}, 100)
 
 
 def test_who_is_heard_now_and_then_is_never_taken_for_silent() -> None:

@@ -163,6 +163,8 @@ class LiveAsks:
 class LiveReader(Reader):
     """Reads the lines of a live child's bridge. `sent` returns the event of the message with a number."""
 
+    paces = False  # a person may wait for it
+
     def __init__(self, sent: Sent) -> None:
         super().__init__()
         self._sent = sent

@@ -70,7 +70,14 @@ class JobKeeper:
                 self._pause_s, ask_at = _ASK_S, min(ask_at, now + _ASK_S)
             known = set(runs)
             if now >= ask_at:
-                changed = self._round(runs)
+                try:
+                    listed = {job.run_id: job for job in commands.queue(self._environment)}
+                except Unusable as silence:
+                    changed = False
+                    self._note_silence(silence.message)
+                else:
+                    self._note_silence(None)
+                    changed = True in [self._attend(name, runs[name], listed.get(name)) for name in runs]
                 self._pause_s = _ASK_S if changed else min(self._pause_s * _SLOWER, _ASK_AT_MOST_S)
                 ask_at = time.monotonic() + self._pause_s
             time.sleep(_LOOK_S)
@@ -89,16 +96,6 @@ class JobKeeper:
                 else:
                     found[name] = marker
         return found
-
-    def _round(self, runs: Mapping[str, Mapping[str, Any]]) -> bool:
-        """Ask Slurm, and act on its answer; say whether anything has changed."""
-        try:
-            known = {job.run_id: job for job in commands.queue(self._environment)}
-        except Unusable as silence:
-            self._tell(silence.message)
-            return False
-        self._tell(None)
-        return True in {self._attend(name, marker, known.get(name)) for name, marker in runs.items()}
 
     def _attend(self, name: str, marker: Mapping[str, Any], job: Job | None) -> bool:
         """Bring one run up to date with its job; say whether anything has changed."""
@@ -155,8 +152,8 @@ class JobKeeper:
         now = time.monotonic()
         return now - self._since.setdefault((name, what), now) >= limit_s
 
-    def _tell(self, silence: str | None) -> None:
-        """Record whether Slurm answers or, if not, since when and why."""
+    def _note_silence(self, silence: str | None) -> None:
+        """Record that Slurm answers or, with the reason for its silence, since when it does not."""
         now = round(time.time(), 3)
         if silence is None:
             self._unreachable_since, self._heard_at = None, now

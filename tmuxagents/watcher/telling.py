@@ -51,7 +51,8 @@ class Telling:
     def show_standing(self, rows: Iterable[Row], waited: Container[str] = ()) -> None:
         """Show on the window of each active run whether it works, waits for its turn, or waits for a person.
 
-        `waited`: the runs whose windows may show another state than `running` since they opened.
+        Notify people when a run begins to wait for one of them. `waited`: the runs whose windows may show
+        another state than `running` since they opened.
         """
         for row in rows:
             state = _going(row)
@@ -59,7 +60,11 @@ class Telling:
                 self._waiting.discard(row.run_id)
             elif row.run_id not in self._waiting:
                 self._waiting.add(row.run_id)
-                self._tell_wait(row)
+                settings = load.load(self._environment, None)
+                if settings.notify == "desktop":
+                    self._notify(row, f"? {words.mark(label(row))[2:]} waits for you")
+                if settings.on_attention:
+                    self._hooks.start("onAttention", settings.on_attention, run_id=row.run_id, status=WAITING)
             if state is None:
                 self._said.pop(row.run_id, None)
                 continue
@@ -89,14 +94,6 @@ class Telling:
                     self._hooks.start("onEnd", settings.on_end, run_id=row.run_id, status=row.status)
             if ending.ended:
                 self.see_off(row)
-
-    def _tell_wait(self, row: Row) -> None:
-        """Tell people that a run waits for one of them."""
-        settings = load.load(self._environment, None)
-        if settings.notify == "desktop":
-            self._notify(row, f"? {words.mark(label(row))[2:]} waits for you")
-        if settings.on_attention:
-            self._hooks.start("onAttention", settings.on_attention, run_id=row.run_id, status=WAITING)
 
     def _notify(self, row: Row, text: str) -> None:
         """Notify people on the terminals at the run's servers, and by `notify-send` if there is one."""

@@ -142,7 +142,7 @@ class DuplexWatch(ChildWatch):
         super().__init__(parts, talker)
         parts.console.signals.attend_to(signal.SIGUSR1)  # a message has come into the inbox
         self._talker = talker
-        self._input = stdin
+        self._input = self._channel = stdin
         self._inbox = inbox
         self._unsaid: list[InboxMessage] = []  # messages that the child could not take yet
         self._questions = OpenQuestions(
@@ -152,9 +152,6 @@ class DuplexWatch(ChildWatch):
         self._streams.reply = self._input.write
 
     # --- what is there ---
-
-    def _descriptors(self, *, resting: bool) -> tuple[int | None, ...]:
-        return (*super()._descriptors(resting=resting), self._input.waiting)
 
     def _step_at(self) -> float:
         return min(super()._step_at(), self._looked_at + LOOK_EVERY_S, self._questions.overdue_at())

@@ -48,7 +48,7 @@ class LiveWatch(ChildWatch):
     ) -> None:
         super().__init__(parts, reader)
         self._live = reader
-        self._talk = talk
+        self._talk = self._channel = talk
         self._rests = rests
         self._begin_by: float | None = begun_at + BEGIN_WITHIN_S if talk.has_task else None
         self._is_opened_for_them = not talk.has_task
@@ -60,12 +60,6 @@ class LiveWatch(ChildWatch):
         self._left_at: float | None = None
 
     # --- what is there ---
-
-    def _descriptors(self, *, resting: bool) -> tuple[int | None, ...]:
-        return (*super()._descriptors(resting=resting), self._talk.waiting)
-
-    def _resting_until(self, now: float) -> None:
-        """Return None, so that output is read at once: a person may wait for it."""
 
     def _next_at(self) -> float:
         due = [self._recorder.show_at, self._ladder.next_at()]

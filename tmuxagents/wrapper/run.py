@@ -49,24 +49,20 @@ def main(arguments: list[str]) -> None:
     signals = Signals()
     try:
         claim = claiming.claim(os.path.realpath(arguments[0]))
-        code = _begin(claim, signals, outer_umask).carry_out()
+        terminal = Terminal()
+        try:
+            run = WrapperRun(claim, signals, terminal, outer_umask)
+        except Exception:  # it cannot even begin: we write that result, since no other process can
+            terminal.leave(_TERMINAL_LIMIT_S)
+            write_unbegun(claim)
+            handover.answer(claim.run_dir)
+            raise
+        code = run.carry_out()
     except TmuxAgentsError as error:
         code = _say(f"{error.message}\n" + (f"hint: {error.hint}\n" if error.hint else ""), error.exit_code)
     except OSError as error:
         code = _say(f"The run cannot be carried out: {error}.\n", Unusable.exit_code)
     os._exit(code)
-
-
-def _begin(claim: Claim, signals: Signals, outer_umask: int) -> WrapperRun:
-    """Return the run that we have claimed. If it cannot even begin, write that result and raise."""
-    terminal = Terminal()
-    try:
-        return WrapperRun(claim, signals, terminal, outer_umask)
-    except Exception:
-        terminal.leave(_TERMINAL_LIMIT_S)
-        write_unbegun(claim)
-        handover.answer(claim.run_dir)
-        raise
 
 
 def _say(text: str, code: int) -> int:
@@ -113,7 +109,12 @@ class WrapperRun:
             self._ensure_watcher()  # before orphans become our children
             process.become_subreaper()
             agent = find(self._plan.agent, self._plan.agent_kind)
-            verdict = enter_cwd(self._claim) or self._wait() or still_there(self._claim)
+            verdict = enter_cwd(self._claim)
+            if verdict is None:
+                before = Before(self._claim, self._console, self._answer_launcher)
+                folder = places.of_host(places.own_home(self._environment), process.host())
+                verdict = before.wait(folder, int(self._settings.numbers["maxRunning"]))
+                verdict, self._slot = verdict or still_there(self._claim), before.slot
             if verdict is None:
                 verdict = self._run_child(agent) if agent is not None else endings.NOT_SPAWNED.verdict()
         except Exception:  # noqa: BLE001  (our own fault must neither cost the result nor leave processes)
@@ -164,20 +165,18 @@ class WrapperRun:
         self._terminal.take_back()
         error = sys.exc_info()[1]
         refusal = error.message if isinstance(error, TmuxAgentsError) else None
-        self._recorder.hint(safe.text(refusal or _traceback()))
+        words = refusal or repr(error)
+        if refusal is None:
+            with ignoring(OSError, ImportError):  # perhaps no module can be read
+                import traceback  # noqa: PLC0415  (not on the way of a healthy run)
+
+                words = traceback.format_exc()
+        self._recorder.hint(safe.text(words))
         if not self._starting.tried:
             os.close(self._claim.prompt)  # the prompt is not read now, and the result may need a descriptor
             return (endings.misconfigured(refusal) if refusal else endings.NOT_SPAWNED).verdict()
         end_left(self._scope, self._recorder, hard=True)
         return endings.conclude(self._recorder.state)
-
-    def _wait(self) -> Verdict | None:
-        """Wait until a child may start; return the ending if the run ended before that."""
-        before = Before(self._claim, self._console, self._answer_launcher)
-        folder = places.of_host(places.own_home(self._environment), process.host())
-        verdict = before.wait(folder, int(self._settings.numbers["maxRunning"]))
-        self._slot = before.slot
-        return verdict
 
     def _run_child(self, agent: Agent) -> Verdict:
         """Start the child and see it to its end; return the ending of the run."""
@@ -217,9 +216,8 @@ class WrapperRun:
             debounce_s=numbers["extend_timeout_debounce"],
             loop_count=int(numbers["looping_tool_count"]),
         )
-        parts = WatchParts(
-            child, pipes, console=self._console, guards=guards, ladder=Ladder(child, self._scope)
-        )
+        ladder = Ladder(child, self._scope)
+        parts = WatchParts(child=child, pipes=pipes, console=self._console, guards=guards, ladder=ladder)
         return self._watch_child(agent, parts, live, talk)
 
     def _watch_child(self, agent: Agent, parts: WatchParts, live: Live | None, talk: Talk | None) -> Verdict:
@@ -259,12 +257,3 @@ class WrapperRun:
         """Ring the window's bell, only once: when the run settles in a person's hands, or when it ends."""
         if self._settings.notify != "off":
             self._terminal.ring()
-
-
-def _traceback() -> str:
-    """Return the traceback of the error; if not even a module can be read, only the error."""
-    try:
-        import traceback  # noqa: PLC0415  (not on the way of a healthy run)
-    except (OSError, ImportError):
-        return repr(sys.exc_info()[1])
-    return traceback.format_exc()

@@ -12,7 +12,7 @@ import select
 import time
 
 from tmuxagents.cpython import signal
-from tmuxagents.records import Exit
+from tmuxagents.records import Exit, Record
 from tmuxagents.runs import endings, lifecycle
 from tmuxagents.system import process
 from tmuxagents.wrapper.signals import CAUSES
@@ -22,26 +22,25 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tmuxagents.agents.base import Reader
     from tmuxagents.wrapper.child import Ladder
+    from tmuxagents.wrapper.duplex import ChildInput
     from tmuxagents.wrapper.guards import Guards
+    from tmuxagents.wrapper.live import BridgeTalk
     from tmuxagents.wrapper.signals import Console
 
 _LONGEST_WAIT_MS = 3_600_000  # poll takes no more than 24 days, and an early wake-up is harmless
 _READ_FROM = 4  # the first descriptors of a poll are read from, the others written to
 
 
-class WatchParts:
+class WatchParts(Record):
     """The parts for the watch over a child. `pipes`: our ends of its stdout and stderr."""
 
     __slots__ = ("child", "console", "guards", "ladder", "pipes")
 
-    def __init__(
-        self, child: int, pipes: tuple[int, int], *, console: Console, guards: Guards, ladder: Ladder
-    ) -> None:
-        self.child = child
-        self.pipes = pipes
-        self.console = console
-        self.guards = guards
-        self.ladder = ladder
+    child: int
+    pipes: tuple[int, int]
+    console: Console
+    guards: Guards
+    ladder: Ladder
 
 
 class ChildWatch:
@@ -63,6 +62,7 @@ class ChildWatch:
         self._guarded_until = parts.guards.deadline()  # may be too early, since output postpones the deadline
         self._poll = select.poll()
         self._polled: tuple[int | None, ...] = ()
+        self._channel: ChildInput | BridgeTalk | None = None  # on which text to the child may wait
 
     @property
     def lacks_usage(self) -> bool:
@@ -101,28 +101,21 @@ class ChildWatch:
 
     def _wait(self, now: float) -> dict[int | None, int]:
         """Wait until there is something to do; return the descriptors that are ready."""
-        resting_until = self._resting_until(now)
-        is_resting = resting_until is not None
-        polled = self._descriptors(resting=is_resting)
+        streams, terminal, channel = self._streams, self._terminal, self._channel
+        wake_at, due_at = self._next_at(), streams.due_at
+        # Stdout may stay unread for a while, but not up to a decision, since its silence could end the child.
+        is_resting = now < due_at < self._step_at() and not self._ladder.begun
+        if is_resting:
+            wake_at = min(wake_at, due_at)
+        read = (None if is_resting else streams.stdout, streams.stderr, self._signals.handle, terminal.keys)
+        polled = (*read, terminal.waiting, channel.waiting if channel else None)
         if polled != self._polled:
             self._polled, self._poll = polled, _poll(*polled)
-        wake_at = self._next_at() if resting_until is None else min(self._next_at(), resting_until)
         pause_ms = (wake_at - now) * 1000 + 1
         ready: dict[int | None, int] = dict(self._poll.poll(int(max(0, min(_LONGEST_WAIT_MS, pause_ms)))))
         if is_resting:  # stdout was not polled, so every wake-up reads it
-            ready[self._streams.stdout] = select.POLLIN
+            ready[streams.stdout] = select.POLLIN
         return ready
-
-    def _descriptors(self, *, resting: bool) -> tuple[int | None, ...]:
-        """Return the four descriptors to read from, then those for which text waits."""
-        streams, terminal = self._streams, self._terminal
-        stdout = None if resting else streams.stdout
-        return (stdout, streams.stderr, self._signals.handle, terminal.keys, terminal.waiting)
-
-    def _resting_until(self, now: float) -> float | None:
-        """Return until when stdout stays unread; None if it is polled, as before any decision."""
-        due_at = self._streams.due_at
-        return due_at if now < due_at < self._step_at() and not self._ladder.begun else None
 
     def _next_at(self) -> float:
         """Return when there is something to do even if nothing comes."""
