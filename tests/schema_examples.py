@@ -41,7 +41,7 @@ def closed(schema: Any, *, shared: bool = False) -> Any:
         return [closed(item, shared=shared) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    made = {}
+    made: dict[str, Any] = {}
     for word, value in schema.items():
         if word in _PARTS:
             made[word] = {key: closed(item) for key, item in value.items()}
