@@ -333,7 +333,7 @@ def test_many_prunes_at_once_remove_everything_once(home: Home) -> None:
     settings = load.load(home.environment, None)
 
     def act() -> list[str]:
-        done = prune.prune_old(caller, settings)
+        done = prune.prune_old(caller, settings, windows=False)
         assert done.warnings == []
         return sorted(done.run_ids)
 
@@ -408,7 +408,7 @@ def test_dead_windows_of_ended_runs_are_closed_and_no_others(home: Home, tmux_se
 def test_the_watcher_leaves_windows_of_runs_that_stay(home: Home, tmux_server: TmuxServer) -> None:
     run = in_dead_window(home, tmux_server)
     caller = lookup.Caller(home.environment, str(home.project))
-    assert prune.prune_old(caller, load.load(home.environment, None)).removed == []
+    assert prune.prune_old(caller, load.load(home.environment, None), windows=False).removed == []
     assert windows(tmux_server) == {run.run_id}
     assert names(pruned(home, run.run_id), "window") == {run.run_id}
     assert windows(tmux_server) == set()

@@ -1,4 +1,4 @@
-"""The settings in pi's files, of a person or a project: shown with their sources, put in and taken out.
+"""The settings in pi's files, a person's or a project's: shown with their sources, put in and taken out.
 
 All other bytes of the files stay. Joins.
 """
@@ -111,7 +111,7 @@ class SettingsFiles:
 
 
 def rule_of(key: str) -> Rule:
-    """Return the rule of a setting. The error for an unknown setting names the nearest."""
+    """Return the rule of a setting. If there is no such setting, raise BadRequest, and name a similar one."""
     if key in keys.KEYS:
         return keys.KEYS[key]
     rule = keys.agent_rule_of(key)
@@ -178,7 +178,7 @@ def put(text: str | None, key: str, value: Any) -> str:
 
 
 def take(text: str, key: str) -> str | None:
-    """Return a file's text without this setting, None if nothing else was in it. Raises CannotEdit."""
+    """Return a file's text without this setting, None if nothing else is in it. Raises CannotEdit."""
     flat, nested = _places(key)
     if nested != flat:
         text = own_text.take_member_at(text, nested) or text

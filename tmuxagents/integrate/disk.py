@@ -1,7 +1,7 @@
 """A person's own configuration files, and folders made for our files. Touches: a person's files.
 
-A file is read and written whole; links and modes stay. A folder made for one of our files is removed once it
-is empty.
+A file is read and written whole. Links, modes and owners stay. A folder that was made for one of our files is
+removed once it is empty.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ def read(path: str) -> bytes | None:
 
 
 def replace(path: str, before: bytes | None, after: bytes | None, *, private: bool = False) -> None:
-    """Write a file whole or not at all, or remove it. Raises Unusable, also if it has changed since `before`.
+    """Write a file whole or not at all; remove it if `after` is None.
+
+    Raises Unusable, also if the file no longer has the content `before`.
 
     `private`: no other user may read a new file.
     """
@@ -88,7 +90,7 @@ def _translated(path: str) -> Iterator[None]:
 
 
 def missing(path: str) -> int:
-    """Return how many folders of a path, itself included, do not exist."""
+    """Return how many folders at the end of a path do not exist."""
     count = 0
     while not os.path.lexists(path) and os.path.dirname(path) != path:
         count, path = count + 1, os.path.dirname(path)
@@ -117,7 +119,7 @@ def make(path: str, *, private: bool) -> None:
 
 
 def remove(path: str, above: int = 0) -> None:
-    """Remove a folder and `above` folders above it, each if it is empty."""
+    """Remove a folder and so many folders above it, as long as they are empty."""
     with contextlib.suppress(OSError):
         for _ in range(above + 1):
             os.rmdir(path)

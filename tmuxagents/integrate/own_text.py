@@ -1,11 +1,12 @@
 """Our text in a person's files and options: put in, found, and taken out to the byte. Pure.
 
-A *block* of lines in a configuration is between two marks. Our own *file* ends with a mark. The mark has a
-digest, so text that a person has changed does not count as ours. The mark also records what else we made: a
+A *block* of lines in a configuration is between two marks. A *file* of our own ends with a mark. The mark has
+a digest, so text that a person has changed does not count as ours. The mark also records what else we made: a
 line break before the block, the whole file, or folders for it.
 
-A *member* of an object in a JSON file has no room for a mark. If a lone member is directly before the closing
-brace, the object was there before. If a space or line break is between them, we made the object, too.
+A *member* of an object in a JSON file has no room for a mark. Instead, the space after a lone member says who
+made the object around it: we did if there is a space or line break before the closing brace, the person if
+not.
 
 Our text in an *option* is in front of the person's value, and tmux itself expands it.
 """
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-# The outcome of an edit. FOREIGN: another program wrote the file; TAKEN: it uses our name in there.
+# The outcome of an edit. FOREIGN: somebody else wrote the file; TAKEN: somebody else's entry has our name.
 DONE, NOTHING, CHANGED, BROKEN = "done", "nothing", "changed", "broken"
 FOREIGN, TAKEN = "foreign", "taken"
 
@@ -36,7 +37,7 @@ class Edited(NamedTuple):
 
 
 def digest(body: bytes) -> bytes:
-    """Return the digest of a text for our mark. It shows later whether the text is still as we wrote it."""
+    """Return the digest of our text for the mark, which shows later whether a person has changed the text."""
     return hashlib.sha256(body).hexdigest()[:8].encode()
 
 
@@ -57,7 +58,7 @@ class _Block(NamedTuple):
 
 
 def put_block(text: bytes | None, lines: Sequence[str]) -> Edited:
-    """Put a block at the end of a file's text, or in the place of the block that is there."""
+    """Put a block at the end of a file's text, or in the place of our present block."""
     if text is None:
         return Edited(DONE, _written(lines, FILE))
     block = _find(text)
@@ -115,7 +116,7 @@ MARKDOWN, SCRIPT = (b"\n<!-- ", b" -->\n"), (b"\n// ", b"\n")  # around the mark
 def put_file(
     before: bytes | None, text: str, folders: tuple[int, ...] = (), around: tuple[bytes, bytes] = MARKDOWN
 ) -> Edited:
-    """Return a file's new text. A file that another program wrote, or a person changed, stays."""
+    """Return a file's new text. A file that another program wrote, or a person changed, stays as it is."""
     if before is not None:
         outcome = _outcome(before)
         if outcome != DONE:
@@ -142,7 +143,7 @@ def is_marked(text: bytes | None) -> bool:
 
 
 def folders_of(text: bytes | None) -> tuple[int, ...]:
-    """Return the numbers of folders that were made for our files; () if the mark has none."""
+    """Return how many folders were made for our files, one number for each place; () for none."""
     mark = _MARK.search(text or b"")
     return tuple(map(int, mark[3].split(b","))) if mark and mark[3] else ()
 
@@ -187,7 +188,7 @@ _read = json.JSONDecoder().raw_decode
 
 
 class CannotEdit(ValueError):
-    """A text that cannot be edited; the reason is a sentence without its full stop."""
+    """A text that cannot be edited. The message is the reason, a sentence without its full stop."""
 
 
 class _Member(NamedTuple):
@@ -201,7 +202,7 @@ class _Member(NamedTuple):
 
 
 class _Object:
-    """The place of an object: after its opening brace, its members, and at its closing brace."""
+    """Where an object is in a text: `open` is after its first brace, `close` at its last one."""
 
     def __init__(self, text: str, start: int) -> None:
         self.open = start + 1
@@ -254,7 +255,7 @@ def get_member(text: str, group: str, name: str) -> Any:
 
 
 def _at(text: str, path: Sequence[str]) -> tuple[_Object, _Member] | None:
-    """Return the member at a path of names, after the object around it; None if there is no such member."""
+    """Return the member at a path of names, with the object around it; None if there is no such member."""
     of, member, _ = _objects(text, path[0])
     for name in path[1:]:
         if member is None or not isinstance(member.value, dict):
@@ -265,7 +266,7 @@ def _at(text: str, path: Sequence[str]) -> tuple[_Object, _Member] | None:
 
 
 def put_member_at(text: str, path: Sequence[str], value: Any) -> str | None:
-    """Return a text with a new value for a member at any depth; None without it. Raises CannotEdit."""
+    """Return a text with a new value for a member at any depth; None if it has none. Raises CannotEdit."""
     found = _at(text, path)
     if found is None:
         return None
@@ -326,7 +327,7 @@ def _dumped(text: str, value: Any, depth: int) -> str:
 
 
 def take_member(text: str, group: str, name: str) -> str | None:
-    """Return a text without this member, None if only our own text would remain. Raises CannotEdit."""
+    """Return a text without this member, None if everything else in it is ours, too. Raises CannotEdit."""
     whole, outer, inner = _objects(text, group)
     member = inner.get(name) if inner else None
     if outer is None or inner is None or member is None:

@@ -1,8 +1,9 @@
-"""Make tmuxagents known to Claude Code or Codex, and unknown again: server and skill. Joins.
+"""Add our MCP server and our skill to Claude Code or Codex, and remove them again. Joins.
 
-Everything is read before anything is changed. The configuration is JSON or TOML. If another program has
-rewritten a TOML file and our marks are lost, our tables are found by their headers. Such a header
-can also occur inside a long text, so the text before and the text after a change are parsed and compared.
+Everything is read before anything is changed. The configuration is JSON or TOML. When another program
+rewrites a TOML file, our marks can be lost. Then our tables are found by their headers. As such a header can
+also occur inside a long text, the file is parsed before and after the change, and the two meanings are
+compared.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ _MARK = re.compile(rb"# (>>>|<<<) tmuxagents\b.*")
 
 
 class ParentPlace(NamedTuple):
-    """The places where a parent looks. `command` starts our program; `private`: not for other users."""
+    """The places where a parent looks. `command` starts our program; `private`: for this user alone."""
 
     target: str
     config: str
@@ -66,7 +67,7 @@ def of_user(target: str, environment: Mapping[str, str], home: str, command: str
 
 
 def of_project(target: str, project: str) -> ParentPlace:
-    """Return the places that everyone in a project shares. Their texts hold no path of one machine."""
+    """Return the places that everyone in a project shares, so the texts there name no local path."""
     config, skills = (".codex/config.toml", ".agents") if target == CODEX else (".mcp.json", ".claude")
     return ParentPlace(
         target, f"{project}/{config}", f"{project}/{skills}/skills/{SERVER}", SERVER, private=False
@@ -225,7 +226,7 @@ def _text(content: bytes) -> str:
 
 
 def _without_server(before: bytes) -> bytes | None:
-    """Take out our block; if another program has rewritten the file, the tables of our server."""
+    """Take out our block; without marks, the tables of our server. Raises CannotEdit."""
     after = own_text.take_block(before).text
     if after is not None and not _is_without(after, before):
         after = without(before, f"{TOML_GROUP}.{SERVER}")
@@ -236,7 +237,7 @@ def _without_server(before: bytes) -> bytes | None:
 
 
 def _is_without(after: bytes, before: bytes) -> bool:
-    """Say whether a text no longer has our server, and otherwise means the same."""
+    """Say whether a text has no server of ours any more, and means the same otherwise."""
     try:
         return SERVER not in _servers(after) and _rest(after) == _rest(before)
     except CannotEdit:
@@ -244,7 +245,7 @@ def _is_without(after: bytes, before: bytes) -> bool:
 
 
 def _checked(before: bytes, edited: Edited) -> Edited:
-    """Return an edited file if it otherwise means the same as before. Raises CannotEdit."""
+    """Return an edited file if it means the same as before but for our server. Raises CannotEdit."""
     try:
         same = edited.text is None or _rest(edited.text) == _rest(before)
     except CannotEdit as why:
@@ -278,7 +279,7 @@ def without(text: bytes, name: str) -> bytes:
     """Return a text without a table, those inside it, and our marks."""
     own, inside = f"[{name}]".encode(), f"[{name}.".encode()
     kept: list[bytes] = []
-    pending: list[bytes] = []  # blank lines and comments in a removed table may belong to the next one
+    pending: list[bytes] = []  # blank lines and comments at the end of a removed table may belong to the next
     goes = False
     for line in text.splitlines(keepends=True):
         plain = line.strip()

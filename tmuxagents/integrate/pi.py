@@ -1,7 +1,7 @@
 """Make pi load our extension, or stop loading it, by one file. Nothing else is changed. Joins.
 
-The file holds the path of the extension and none of its code, so an upgrade of tmuxagents leaves nothing
-stale.
+The file names the path of the extension and has none of its code, so it stays right when tmuxagents is
+upgraded.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ export default async function (pi) {
 	await load(pi, options);
 }
 """
-# Without -P, a folder `tmuxagents` in the project where pi works would be taken for this program.
+# Without -P, Python would take a folder `tmuxagents` in the project where pi works for this program.
 _COMMAND = ("-P", "-m", "tmuxagents")
 
 

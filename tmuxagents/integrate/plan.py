@@ -25,7 +25,7 @@ _WHY = {
 
 
 class Change(NamedTuple):
-    """One change of a whole file, or of an option (`name`) of a running server. A missing text is None."""
+    """One change of a whole file, or of the option `name` of a running server. None: no file or value."""
 
     where: str
     path: str

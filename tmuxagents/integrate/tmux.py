@@ -1,7 +1,7 @@
 """Put our text, marks and keys into a person's tmux, and take them out again: running servers, configuration.
 
-Everything is read before anything is changed. Nothing else of the person's is changed, and taking our text
-out restores the former text to the byte.
+Everything is read before anything is changed. The person's own text is not changed, and is the same to the
+byte once ours is taken out.
 
 Joins.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class WantedTmux:
-    """The options of an integration: uninstall or install, with keys or without, and for which program."""
+    """The options of an integration. `key` leads to our table; None keeps the present key, if any."""
 
     __slots__ = ("key", "program", "uninstall")
 
@@ -33,7 +33,7 @@ class WantedTmux:
         self, *, uninstall: bool = False, key: str | None = None, program: str = "tmuxagents"
     ) -> None:
         self.uninstall = uninstall
-        self.key = key  # leads to our table; None: keep the key that does already, if any
+        self.key = key
         self.program = program
 
     def lines(self, theirs: Sequence[str]) -> list[str]:
@@ -136,7 +136,7 @@ def _files(environment: Mapping[str, str], wanted: WantedTmux) -> Iterator[Step]
 # --- one server -------------------------------------------------------------------------------------------
 
 _PREFIX = "prefix"
-# The options that the watcher and this module set on a server.
+# The options of our own that the watcher and this module set on a server.
 _DECLARED = (*(f"@tmuxagents_{name}" for name in style.STATUS_NAMES), tmux_texts.MARK, tmux_texts.CLOSES)
 
 
@@ -150,7 +150,19 @@ class TmuxServer:
 
     def on(self, key: str | None, program: str) -> Step:
         """Plan to put our text and marks in front of the present values, to make room, and to bind keys."""
-        self._show_status()
+        step, options = self._step, self._options
+        value = options.read(tmux_texts.VALUE) or ""
+        limit = options.read(tmux_texts.LENGTH) or "0"
+        note = options.read(tmux_texts.MEMORY)
+        is_in = tmux_texts.STATUS.is_in(value)
+        if note is not None or not is_in:  # else the person put our text there, and chose the length
+            width = None if is_in or tmux_texts.has_job(value) else options.width(tmux_texts.VALUE)
+            after = tmux_texts.length_for(int(limit), width=width, note=note)
+            if after is not None:
+                step.change(tmux_texts.MEMORY, note, tmux_texts.remembered(int(limit), after))
+                step.change(tmux_texts.LENGTH, limit, str(after))
+        if not is_in:
+            step.change(tmux_texts.VALUE, value, tmux_texts.STATUS.joined(value))
         self._show_marks()
         if key is not None:
             self._bind(key, program)
@@ -195,21 +207,6 @@ class TmuxServer:
             if (value := self._options.read(name)) is not None:
                 self._step.change(name, value, None)
         return self._step
-
-    def _show_status(self) -> None:
-        step, options = self._step, self._options
-        value = options.read(tmux_texts.VALUE) or ""
-        limit = options.read(tmux_texts.LENGTH) or "0"
-        note = options.read(tmux_texts.MEMORY)
-        is_in = tmux_texts.STATUS.is_in(value)
-        if note is not None or not is_in:  # else the person put our text there, and chose the length
-            width = None if is_in or tmux_texts.has_job(value) else options.width(tmux_texts.VALUE)
-            after = tmux_texts.length_for(int(limit), width=width, note=note)
-            if after is not None:
-                step.change(tmux_texts.MEMORY, note, tmux_texts.remembered(int(limit), after))
-                step.change(tmux_texts.LENGTH, limit, str(after))
-        if not is_in:
-            step.change(tmux_texts.VALUE, value, tmux_texts.STATUS.joined(value))
 
     def _bind(self, key: str, program: str) -> None:
         lines = tmux_texts.lines(key, program)

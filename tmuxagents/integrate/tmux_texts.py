@@ -1,8 +1,9 @@
 """Our additions to a person's tmux: text in the status line, marks on windows, a key table. Pure.
 
 Text and marks exist twice, by the same rule: as values for running servers, and as lines of configuration for
-later ones. No line holds any text of the person's: tmux itself joins the two texts when it reads our lines.
-The key table passes the folder of a pane only as an option of a popup, so no shell and no parser sees it.
+later servers. Our lines contain nothing that the person wrote: tmux itself joins their text and ours when it
+reads the lines. The key table passes the folder of a pane only as an option of a popup, so neither a shell
+nor tmux's parser reads that name.
 """
 
 from __future__ import annotations
@@ -47,9 +48,9 @@ def has_job(value: str) -> bool:
 
 
 def length_for(limit: int, *, width: int | None, note: str | None) -> int | None:
-    """Return the length that has room for their text and ours; None if the present one is right.
+    """Return the length that has room for the person's text and ours; None if the present one is right.
 
-    `width`: of their text, if known; `note`: how the length was raised before, if it was.
+    `width`: that of the person's text, if known; `note`: our note on the present length, if we raised it.
     """
     if note is not None and recalled(note, now=str(limit)) is not None:
         return None
@@ -63,7 +64,7 @@ def remembered(before: int, after: int) -> str:
 
 
 def recalled(note: str, *, now: str) -> str | None:
-    """Return the length before we raised it to `now`; None if we did not."""
+    """Return the length before we raised it to `now`; None if the note says something else."""
     found = re.fullmatch(r"([0-9]{1,9}) ([0-9]{1,9})", note)
     return found[1] if found and found[2] == now else None
 

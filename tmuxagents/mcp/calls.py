@@ -1,7 +1,7 @@
 """Long requests, each carried out by a process.
 
-Each process leads its own process session. A signal to the server's group therefore does not reach it, and it
-has time to end its children. If the server is killed, the process gets SIGINT.
+Each process leads its own process session. So a signal to the server's process group does not reach it, and
+the process has time to end its children. If the server is killed, the process gets SIGINT.
 
 Joins.
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.mcp.protocol import Message, Request
 
-ALIVE_S = 15.0  # a silent call reports progress this often, so that no client gives it up
+ALIVE_S = 15.0  # a silent call reports progress this often, so that no client gives up
 LONGEST_NAME, LONGEST_ADDRESS = 100, 1000
 _WAITING = ("subagent", "delegate_to_subagents")
 
@@ -40,9 +40,9 @@ class CallProcess:
         self.request = request
         self.process = process
         self.is_answered = False
-        self._goes_on = False  # continues even if the client leaves or cancels
+        self._goes_on = False  # even if the client leaves or cancels
         self.last: dict[str, Any] | None = None  # the last progress document
-        self.told = 0
+        self.told = 0  # reports of progress
         now = time.monotonic()
         self.tells_at = now + ALIVE_S
         self.gives_up_at = None if limit_s is None else now + limit_s
@@ -65,7 +65,7 @@ class CallProcess:
             self.process.cancel()
 
     def progress(self, document: dict[str, Any] | None = None) -> Message | None:
-        """Return the call's progress, for a client that wants it."""
+        """Note a progress document, if any; return the report, None if the client wants none."""
         self.last = document or self.last
         self.tells_at = time.monotonic() + ALIVE_S
         self.told += 1
@@ -75,7 +75,7 @@ class CallProcess:
         return protocol.progressed(self.request, self.told, text)
 
     def answer(self, document: dict[str, Any]) -> Message:
-        """Return the answer from the document of the process."""
+        """Return the answer to the client, made from the document that the process printed."""
         made = protocol.called if self.request.method == protocol.CALL else protocol.read_out
         return made(self.request, document)
 
@@ -115,10 +115,16 @@ class Subcall:
 
     def __init__(self, words: Sequence[str], content: bytes = b"") -> None:
         command = [sys.executable, "-P", "-m", "tmuxagents", *words]
-        stdin, caller = _holding(content), os.getpid()
+        caller, stdin = (
+            os.getpid(),
+            os.memfd_create("arguments"),
+        )  # unlike a pipe, it holds any number of bytes
+        with open(stdin, "wb", closefd=False) as file:
+            file.write(content)
+        os.lseek(stdin, 0, os.SEEK_SET)
 
         def be_asked() -> None:
-            # Blocked until system/lifeline handles them: a signal during the start could be lost.
+            # They stay blocked until system/lifeline handles them: a signal during the start could be lost.
             signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGUSR1])
             _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGINT), 0, 0, 0)
             if os.getppid() != caller:
@@ -141,7 +147,7 @@ class Subcall:
         self.is_over = False
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the complete lines so far; after that, `is_over` is current."""
+        """Yield the lines that have come whole. Afterwards `is_over` says whether the output has ended."""
         with contextlib.suppress(BlockingIOError):
             while piece := os.read(self.handle, _PIECE):
                 *whole, self._begun = (self._begun + piece).split(b"\n")
@@ -159,7 +165,7 @@ class Subcall:
             self._process.send_signal(signal.SIGUSR1)
 
     def close(self) -> int | None:
-        """Stop reading; return the exit code, None if the process still runs."""
+        """Stop reading; return the exit code, or None if the process still runs."""
         assert self._process.stdout is not None
         self._process.stdout.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -167,18 +173,8 @@ class Subcall:
         return None
 
 
-def _holding(content: bytes) -> int:
-    """Return a descriptor from which these bytes can be read, with no limit on their number."""
-    memory = os.memfd_create("arguments")
-    rest = memoryview(content)
-    while rest:
-        rest = rest[os.write(memory, rest) :]
-    os.lseek(memory, 0, os.SEEK_SET)
-    return memory
-
-
 def still_working(last: Mapping[str, Any] | None, limit_s: float) -> dict[str, Any]:
-    """Return the document of a call that continues without its client. `last`: its last progress."""
+    """Return the document that answers a call that is not done in time. `last`: its last progress."""
     details: Mapping[str, Any] = last["details"] if last is not None else {}
     lines = [f"Not done after {limit_s:g} s. It goes on; ask again later:"]
     lines += [

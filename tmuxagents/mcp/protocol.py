@@ -1,8 +1,8 @@
 """The messages of the Model Context Protocol: lines become requests, answers become lines. Joins.
 
 The server speaks both generations of the protocol. A request that names a protocol version belongs to the
-stateless one (2026-07-28). Any other request belongs to the one that begins with `initialize`. No earlier
-request decides this. The prompts are the shipped workflow prompts, each with a task as its argument.
+stateless generation (2026-07-28). Any other request belongs to the one that begins with `initialize`. Earlier
+requests do not decide this. The prompts are the shipped workflow prompts, each with a task as its argument.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 STATELESS = ("2026-07-28",)
 WITH_HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")  # the latest first
 PARSE, INVALID, NO_METHOD, BAD_PARAMS, INTERNAL, UNSUPPORTED = -32700, -32600, -32601, -32602, -32603, -32022
-NO_RESOURCE = -32002  # of the versions with a handshake; the stateless one uses BAD_PARAMS instead
+NO_RESOURCE = -32002  # in the versions with a handshake; the stateless one has BAD_PARAMS instead
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 CALL, RESOURCES, READ = "tools/call", "resources/list", "resources/read"
 SET_LEVEL = "logging/setLevel"
@@ -66,7 +66,7 @@ def _is_id(value: Any) -> bool:
 
 
 def read(line: bytes) -> Request | Message | None:
-    """Return the request of a line, the error that answers it, or None if it needs no answer."""
+    """Return the request in a line, or else the error that answers it; None if it needs no answer."""
     try:
         said = json.loads(line)
     except (ValueError, RecursionError):
@@ -118,7 +118,7 @@ def answer(request: Request, *, offered: bool) -> Message | None:
 
 
 def _body(request: Request, *, offered: bool) -> Message | None:
-    """Return the body of the answer to a method, None if the protocol version has no such method."""
+    """Return the body of the answer to a method, None if there is no such method. Raises Refused."""
     method, stateless = request.method, request.is_stateless
     if method in _PAGES:
         key, entries = _PAGES[method]
@@ -147,7 +147,7 @@ def _page(request: Request, key: str, entries: list[Message], *, kept: bool = Tr
 
 
 def called(request: Request, document: Mapping[str, Any]) -> Message:
-    """Return the answer to a call from the document of its tool."""
+    """Return the answer to a call, made from the document of its tool."""
     arguments = request.params.get("arguments")
     given = arguments if isinstance(arguments, dict) else {}
     verbose = given.get("verbose") is True
@@ -162,7 +162,7 @@ def called(request: Request, document: Mapping[str, Any]) -> Message:
 
 
 def read_out(request: Request, document: Mapping[str, Any]) -> Message:
-    """Return the answer to a request about resources from the document of its process."""
+    """Return the answer to a request about resources, made from the document of its process."""
     if not document["isError"]:
         kind = "resources" if request.method == RESOURCES else "contents"
         return result(request, _page(request, kind, document[kind], kept=False))
@@ -184,13 +184,13 @@ def notified(method: str, params: Message, stream: Any = None) -> Message:
 
 
 def is_subscription(request: Request) -> bool:
-    """Say whether a request is about subscriptions, in the words of its protocol version."""
+    """Say whether a request is about subscriptions; each generation has its own methods for them."""
     methods = (LISTEN,) if request.is_stateless else (SUBSCRIBE, UNSUBSCRIBE)
     return request.method in methods and (not request.is_stateless or request.version in STATELESS)
 
 
 def failed(request: Request, message: str) -> Message:
-    """Return the answer to a call that failed without a document."""
+    """Return the answer to a request whose process printed no document."""
     if request.method != CALL:
         return error(request.id, INTERNAL, message)
     body = {"content": [{"type": "text", "text": message}], "isError": True}
@@ -275,7 +275,7 @@ def listed() -> list[dict[str, Any]]:
 
 
 def got(name: Any, arguments: Any) -> dict[str, Any]:
-    """Return one prompt with its task in it."""
+    """Return one prompt with its task in it. Raises Refused."""
     prompts = _prompts()
     prompt = prompts.get(name) if isinstance(name, str) else None
     if prompt is None:
@@ -290,7 +290,7 @@ def got(name: Any, arguments: Any) -> dict[str, Any]:
 
 _DESCRIBED = {"capabilities": CAPABILITIES, "instructions": INSTRUCTIONS}
 _CACHED = {"ttlMs": _KEPT_MS, "cacheScope": "private"}
-# The lists of one page: key and entries, for a client that may delegate.
+# The lists, each of one page: key and entries, for a client that may delegate.
 _PAGES: Mapping[str, tuple[str, Callable[[], list[Message]]]] = {
     "tools/list": ("tools", tools),
     RESOURCES: ("resources", list),

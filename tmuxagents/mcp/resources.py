@@ -1,10 +1,12 @@
 """Resources: the answers, transcripts and results of runs, and the notifications about them. Joins.
 
-A client gets one log message when one of its background runs ends (or a live run first settles). In a session
-(with a handshake), the message is sent at once, unless the client's log level excludes it. In the stateless
-protocol, it is sent before the answer to the next request that names a log level. Subscriptions belong to a
-session (`resources/subscribe`), or in the stateless protocol to a stream (`subscriptions/listen`). Both
-report a run's resources once the run has ended (or a live run has first settled).
+Here a run is over when it has ended; a live run, when it has settled for the first time. A client gets one
+log message for each of its background runs that is over. In a session (with a handshake) the message is sent
+at once, unless the client's log level excludes it. In the stateless protocol the message is sent before the
+answer to the next request that names a log level.
+
+Subscriptions belong to a session (`resources/subscribe`), or in the stateless protocol to a stream
+(`subscriptions/listen`). A subscription reports the resources of a run once the run is over.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from tmuxagents.text import jsonline, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
     from tmuxagents.mcp.protocol import Message, Request
@@ -104,7 +106,7 @@ _SESSION = None  # the key of a session's subscriptions; a stream's key is the i
 
 
 class _Stream(NamedTuple):
-    """The scope of one subscription: addresses with their runs, and whether it has the list of resources."""
+    """One subscription: its addresses with their run ids, and whether it includes the list of resources."""
 
     runs: dict[str, str]
     has_list: bool
@@ -118,7 +120,7 @@ class Notices:
         self._waiting: Waiting | None = None
         self._launched: set[str] = set()  # the client's own background runs
         self._followed: set[str] = set()
-        self._over: set[str] = set()
+        self._over: set[str] = set()  # run ids, as in the two sets above
         self._streams: dict[Any, _Stream] = {}
         self._kept: list[tuple[str, dict[str, Any]]] = []
         self._level: str | None = None
@@ -133,7 +135,7 @@ class Notices:
         return self._due(request.level) if request.level else []
 
     def subscribe(self, request: Request) -> list[Message]:
-        """Apply a request about subscriptions; return its answer, if any, and notifications that are due."""
+        """Apply a request about subscriptions; return its answer, if any, and due notifications."""
         if request.method == protocol.LISTEN:
             return self._listen(request)
         session = self._streams.setdefault(_SESSION, _Stream({}, has_list=True))
@@ -209,7 +211,12 @@ class Notices:
         if self._waiting is None or not self._waiting.left:
             return []
         self._waiting.pause(time.monotonic())
-        over = [*self._waiting.done(), *self._settled()]
+        over = self._waiting.done()
+        for one in list(self._waiting.left):
+            if directory.is_announced(one.run_dir):  # a live run that has settled, and continues
+                one.let_go()
+                self._waiting.left.remove(one)
+                over.append(one.run_dir)
         for run_dir in over:
             self._over.add(os.path.basename(run_dir))
             if os.path.basename(run_dir) in self._launched:
@@ -223,15 +230,8 @@ class Notices:
                 told.append(protocol.notified(protocol.LIST_CHANGED, {}, stream_id))
         return [*(self._due(self._level) if self._level else []), *told]
 
-    def _settled(self) -> Iterator[str]:
-        """Yield the live runs that have settled: they are announced although they continue."""
-        assert self._waiting is not None
-        for one in [one for one in self._waiting.left if directory.is_announced(one.run_dir)]:
-            one.let_go()
-            self._waiting.left.remove(one)
-            yield one.run_dir
-
     def _keep(self, run_dir: str) -> None:
+        """Make the log message about a run that is over."""
         with contextlib.suppress(NoSuchRun):  # the run was removed meanwhile
             run = inspect(run_dir).document(time.time())
             how = run["status"] if run["status"] in records.ENDED else "has answered"
@@ -241,6 +241,7 @@ class Notices:
             self._kept = [*self._kept, told][-_MOST_KEPT:]
 
     def _due(self, wanted: str) -> list[Message]:
+        """Return the log messages that are at least as severe as `wanted`; drop the others."""
         kept, self._kept = self._kept, []
         least = protocol.LEVELS.index(wanted)
         return [protocol.logged(level, data) for level, data in kept if protocol.LEVELS.index(level) >= least]

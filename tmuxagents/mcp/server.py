@@ -1,8 +1,7 @@
 """The MCP server: one loop over requests and the output of calls. Each call is a process. Joins.
 
 So a call may take any time, end by a signal or crash, and the server still answers. The requests may also
-come from a file. The end of that file does not mean that the client has left, so the server answers all of
-them.
+come from a file: its end does not mean that the client has left, so the server answers all requests in it.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import selectors
 import signal
 import stat
 import time
+from functools import partial
 
 from tmuxagents.mcp import calls, protocol
 from tmuxagents.mcp.calls import still_working
@@ -52,7 +52,7 @@ class Server:
         self._begun = bytearray()
         self._skips = False  # skip the rest of a line that is too long
         self._file: BinaryIO | None = None  # set if the requests are a file
-        self._is_heard = False  # the client has closed its end
+        self._is_heard = False  # all requests have come
         self._ends_at: float | None = None
 
     def serve(self) -> None:
@@ -83,27 +83,16 @@ class Server:
     def _is_over(self) -> bool:
         if self._ends_at is not None and time.monotonic() >= self._ends_at:
             return True
-        return self._is_heard and not self._open_calls()
+        # Who closes the connection does not wait for children. The end of a file closes nothing.
+        return self._is_heard and not any(
+            self._file is not None or not call.waits_for_children for call in self._unanswered()
+        )
 
     def _leave(self) -> None:
         self._ends_at = 0.0
 
-    def _hear_no_more(self) -> None:
-        """Answer the open requests of a client that has closed its end; cancel calls that wait for runs."""
-        self._take_line(b"")  # the last line may lack a newline
-        self._is_heard = True
-        if self._file is not None:
-            return
-        self._selector.unregister(self._reading)
-        self._ends_at = time.monotonic() + LAST_ANSWERS_S
-        for call in self._calls.values():
-            if call.waits_for_children:
-                call.cancel()
-
-    def _open_calls(self) -> list[CallProcess]:
-        """Return the calls that the server must answer before it exits."""
-        found = [call for call in self._calls.values() if not call.is_answered]
-        return found if self._file is not None else [call for call in found if not call.waits_for_children]
+    def _unanswered(self) -> list[CallProcess]:
+        return [call for call in self._calls.values() if not call.is_answered]
 
     def _say(self, message: Message | None) -> None:
         rest = memoryview(jsonline.encode(message)) if message is not None else memoryview(b"")
@@ -113,9 +102,9 @@ class Server:
                 rest = rest[os.write(self._writing, rest[: self._piece]) :]
 
     def _wait_for_room(self) -> None:
-        """Wait until a write cannot block. Raises BrokenPipeError after a signal or a closed client.
+        """Wait until a write cannot block. Raises BrokenPipeError after a signal, or if the client has gone.
 
-        A client that has closed its end may still read its answers, for a limited time.
+        A client that has closed its end gets some time to read its answers.
         """
         poll = select.poll()
         poll.register(self._writing, select.POLLOUT)
@@ -140,13 +129,20 @@ class Server:
             piece = self._file.readline(_PIECE) if self._file else os.read(self._reading, _PIECE)
         except BlockingIOError:
             return
-        if not piece:
-            self._hear_no_more()
+        if piece:
+            *lines, rest = piece.split(b"\n")
+            for line in lines:
+                self._take_line(line)
+            self._collect(rest)
             return
-        *lines, rest = piece.split(b"\n")
-        for line in lines:
-            self._take_line(line)
-        self._collect(rest)
+        self._take_line(b"")  # the last line may lack a newline
+        self._is_heard = True
+        if self._file is None:  # the client has closed its end, but may still read its answers
+            self._selector.unregister(self._reading)
+            self._ends_at = time.monotonic() + LAST_ANSWERS_S
+            for call in self._calls.values():
+                if call.waits_for_children:
+                    call.cancel()
 
     def _collect(self, piece: bytes) -> bool:
         """Keep a part of a line, unless the line is too long."""
@@ -175,7 +171,7 @@ class Server:
             if call is not None:
                 call.is_answered = True  # a cancelled request gets no answer
                 call.cancel()
-            self._notices.drop(protocol.cancelled_id(said))
+            self._notices.drop(own)
         else:
             for notice in self._notices.hear(said):
                 self._say(notice)
@@ -206,27 +202,26 @@ class Server:
         if isinstance(call, dict):
             self._say(call)
             return
-        begun = call
-        self._calls[request.id] = begun
-        self._selector.register(begun.process.handle, selectors.EVENT_READ, lambda: self._listen(begun))
+        self._calls[request.id] = call
+        self._selector.register(call.process.handle, selectors.EVENT_READ, partial(self._listen, call))
 
     def _listen(self, call: CallProcess) -> None:
         for line in call.process.lines():
-            with contextlib.suppress(ValueError):
-                self._pass_on(call, json.loads(line))
+            try:
+                document = json.loads(line)
+            except ValueError:
+                continue
+            if document.get("type") == "progress":
+                self._say(call.progress(document))
+                continue
+            if call.request.params.get("name") == "background_agent":
+                self._notices.watch(document)
+            self._answer(call, call.answer(document))
         if call.process.is_over:
             self._selector.unregister(call.process.handle)
             code = call.process.close()
             self._answer(call, protocol.failed(call.request, f"The call failed (exit code {code})."))
             self._calls = {own: other for own, other in self._calls.items() if other is not call}
-
-    def _pass_on(self, call: CallProcess, document: dict[str, Any]) -> None:
-        if document.get("type") == "progress":
-            self._say(call.progress(document))
-        else:
-            if call.request.params.get("name") == "background_agent":
-                self._notices.watch(document)
-            self._answer(call, call.answer(document))
 
     def _answer(self, call: CallProcess, message: Message) -> None:
         if not call.is_answered:
@@ -237,9 +232,8 @@ class Server:
 
     def _pause(self) -> float | None:
         """Return the time until the next timed step in seconds, None if there is none."""
-        open_calls = [call for call in self._calls.values() if not call.is_answered]
-        moments = [call.tells_at for call in open_calls]
-        moments += [call.gives_up_at for call in open_calls if call.gives_up_at is not None]
+        moments = [call.tells_at for call in self._unanswered()]
+        moments += [call.gives_up_at for call in self._unanswered() if call.gives_up_at is not None]
         moments += [self._ends_at] if self._ends_at is not None else []
         pauses = [max(0.0, min(moments) - time.monotonic())] if moments else []
         pause = self._notices.pause()
@@ -249,7 +243,7 @@ class Server:
         for notice in self._notices.news():
             self._say(notice)
         now = time.monotonic()
-        for call in [call for call in self._calls.values() if not call.is_answered]:
+        for call in self._unanswered():
             if call.gives_up_at is not None and now >= call.gives_up_at:
                 call.let_go()
                 self._answer(
@@ -267,9 +261,10 @@ def _run_dir(address: str) -> str:
 
 
 def _unblocked(handle: int) -> tuple[int, int]:
-    """Return a non-blocking handle of the same pipe, and how much to write at once.
+    """Return a handle of the same pipe that does not block, and how many bytes to write at once.
 
-    The client's own handle stays as it is. Any other handle gets PIPE_BUF bytes at once when it is ready.
+    The handle that the client gave us is not changed. If it cannot be opened anew, PIPE_BUF bytes are written
+    at once, because a handle that is ready has room for that many.
     """
     if stat.S_ISFIFO(os.fstat(handle).st_mode):
         with contextlib.suppress(OSError):  # the pipe belongs to another user

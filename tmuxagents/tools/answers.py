@@ -1,6 +1,7 @@
-"""Format the answers of the tools as text and JSON: results, refusals, progress. Runs come as documents.
+"""Format the answers of the tools as text and JSON: results, refusals, progress.
 
-The texts of delegate_to_subagents and of its sessions are in views/board and runs/conversation.
+Runs come in as documents. The texts of delegate_to_subagents and of its sessions are in views/board and
+runs/conversation.
 
 Pure.
 """
@@ -37,7 +38,8 @@ _TOLD = (
     *("runId", "sessionId", "name", "preset", "profileName", "status", "state", "reason", "errorMessage"),
     *("activity", "model", "elapsedSeconds", "toolCount", "code"),
 )
-_MOST_OTHERS = 5
+_MOST_OTHERS = 5  # further faults of a refused call
+MOST_BYTES = 16 * 1024  # of an answer
 _COUNTED = (records.QUEUED, records.RUNNING, *records.ENDED)
 
 
@@ -49,7 +51,7 @@ def _content(text: str) -> list[dict[str, str]]:
 
 
 def result(text: str, details: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the document of a tool that has run, whatever the endings of its children."""
+    """Return the document of a call that was carried out, whatever the endings of its children."""
     return {"content": _content(text), "details": details, "isError": False}
 
 
@@ -68,7 +70,7 @@ def refused(problem: TmuxAgentsError, *, log: str | None = None, tool: str | Non
 
 
 def progress(text: str, details: Mapping[str, Any], *, view: str | None = None) -> dict[str, Any]:
-    """Return one line of progress of a call. `view`: a text that fits on a screen."""
+    """Return the document of a call's progress. `view`: the text in a form that fits on a screen."""
     shown = {} if view is None else {"view": view}
     return {"type": "progress", "content": _content(text), "details": details, **shown}
 
@@ -88,8 +90,8 @@ def _compact(value: Any) -> Any:
 
 def counts(runs: Iterable[Run]) -> dict[str, int]:
     """Return the counts of these runs by status."""
-    words = [run["status"] for run in runs]
-    return {**{status: words.count(status) for status in _COUNTED}, "total": len(words)}
+    all_ = [run["status"] for run in runs]
+    return {**{status: all_.count(status) for status in _COUNTED}, "total": len(all_)}
 
 
 # --- subagent ---------------------------------------------------------------------------------------------
@@ -120,14 +122,14 @@ def _doing(run: Run) -> str:
 
 
 def started(run: Run, status_line: str) -> str:
-    """Return the text for a run that has started, with the counts."""
+    """Return the text for a run that has started."""
     return f"Started {label(run)} in the background: run {run['runId']}. {status_line}"
 
 
 def listed(shown: Sequence[SnapshotRow], status_line: str, *, ended: bool, more: int, others: int = 0) -> str:
     """Return the counts and rows of background runs. `ended`: the request includes ended runs.
 
-    `more`: runs of the request that have no row; `others`: active runs that other parents launched here.
+    `more`: the number of further runs; `others`: the number of active runs that other parents launched here.
     """
     rows = [row(one, _SHORT_ACTIVITY if len(shown) > _FEW else words.WIDTH) for one in shown]
     rows = rows or [NONE_AT_ALL if ended else NO_ACTIVE]
@@ -163,7 +165,7 @@ def one(shown: SnapshotRow, answer: str | None) -> str:
 
 
 def with_work(text: str, run: Run) -> str:
-    """Return the answer of a run and, if its code came back from another machine, hints about the code."""
+    """Return a text about a run and, if its code came back from another machine, hints about the code."""
     lines = refs.hints(run["runId"], run["code"]) if "code" in run else ()
     return "\n\n".join((text, "\n".join(lines))) if lines else text
 
@@ -185,18 +187,15 @@ def stopped(run: Run, *, before: str) -> str:
     return f"Stopped run {run['runId']}."
 
 
-MOST_BYTES = 16 * 1024
-
-
 def blocks(runs: Iterable[tuple[Mapping[str, Any], str | None]]) -> str:
-    """Return the text for runs (their documents, and their whole answers)."""
+    """Return the text for runs: a block for each document with its whole answer."""
     return "\n\n".join(
         with_work(block(number, run, answer), run) for number, (run, answer) in enumerate(runs, 1)
     )
 
 
 def block(number: int, run: Mapping[str, Any], answer: str | None) -> str:
-    """Return one block: the task's ending, and the answer if that is finished.
+    """Return the block of one run: its status, and its answer once that is finished.
 
     An attended run may have finished an answer although it has not ended.
     """
@@ -218,7 +217,7 @@ def label(run: Mapping[str, Any]) -> str:
 
 
 def cut(answer: str, run_id: str) -> str:
-    """Return an answer. Cut a long one after its beginning, and name the command that prints it whole."""
+    """Return an answer. A long one is cut, and the text names the command that prints it whole."""
     size = safe.size_of(answer)
     if size <= MOST_BYTES:
         return answer
@@ -228,5 +227,5 @@ def cut(answer: str, run_id: str) -> str:
 
 
 def answered(run_id: str, question: str, by: str) -> str:
-    """Return the text for an answered question, with the name of the parent or person who answered it."""
+    """Return the text for an answered question. `by`: the parent or person who answered it."""
     return f"Answered the question of run {run_id} ({safe.cut(safe.line(question), 80)}; by {safe.line(by)})."

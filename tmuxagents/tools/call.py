@@ -1,6 +1,6 @@
 """Carry out a tool of the catalogue: arguments in, text and details out. A refusal is raised.
 
-Each tool's module is imported when the tool is called.
+The module of a tool is imported only when a call needs it.
 
 Joins.
 """
@@ -28,7 +28,7 @@ _NAMED = 12  # candidates in a hint
 
 
 def refusal(caller: Caller, environment: Mapping[str, str]) -> BadRequest | None:
-    """Return the refusal of a caller that may not use the tools, such as most children; else None."""
+    """Return the refusal for a caller that may not use the tools, as most children may not; else None."""
     try:
         nesting.check(environment, caller.runs)
     except BadRequest as nested:
@@ -54,11 +54,11 @@ def call(name: str, arguments: Any, door: Door) -> Answer:
     try:
         faults = check.faults(catalogue.BY_NAME[name], arguments)
         if name == "delegate_to_subagents":
-            from tmuxagents.tools import delegate  # noqa: PLC0415  (a call needs one of the three)
+            from tmuxagents.tools import delegate  # noqa: PLC0415  (a call needs one of three)
 
             return delegate.delegate_to_subagents(arguments, door, faults)
         if name in ("get_subagent_output", "get_subagent_session", "list_subagent_profiles"):
-            from tmuxagents.tools import retrieval  # noqa: PLC0415  (a call needs one of the three)
+            from tmuxagents.tools import retrieval  # noqa: PLC0415  (as above)
 
             return retrieval.TOOLS[name](arguments, door, faults)
         from tmuxagents.tools import launching  # noqa: PLC0415  (as above)

@@ -1,6 +1,6 @@
 """Check the arguments of a tool against its JSON Schema, and report all faults of a call at once.
 
-It supports only the keywords that the catalogue's schemas use. It coerces no value.
+The check knows only the keywords that occur in the catalogue's schemas. It converts no value to another type.
 
 Pure.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import math
 
 from tmuxagents.errors import BadRequest, Fault
 from tmuxagents.launch.demands import MOST_FAULTS, Faults
@@ -17,12 +18,12 @@ from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from tmuxagents.tools.catalogue import Schema, Tool
 
-_GONE = {
+_GONE = {  # parameter that was removed -> its replacement
     "agent": "name a preset",
     "chain": "call the tool once a step",
     "step": "call the tool once a step",
@@ -38,8 +39,7 @@ _TYPES: dict[str, tuple[str, tuple[type, ...]]] = {
     "integer": ("a whole number", (int,)),
 }
 _SHOWN = 40
-_LARGEST = 10**15  # numbers above this are certainly mistakes
-_CANDIDATES = 3
+_LARGEST = 10**15  # a larger number is certainly a mistake
 _LONG = ("task", "prompt", "text")  # texts for the child; all other strings are names, ids, paths
 _LONGEST = 4096
 
@@ -67,54 +67,49 @@ def faults(tool: Tool, arguments: Any) -> Faults:
     return found
 
 
-def _faults(schema: Schema, value: Any, place: str, whole: str) -> Iterator[Fault]:
-    """Yield the faults of one value; `whole` is the name of the arguments as a whole."""
+def _faults(schema: Schema, value: Any, place: str, tool: str) -> Iterator[Fault]:
+    """Yield the faults of one value at a place in the arguments of a tool."""
     if "anyOf" in schema:
         yield from _file_faults(value, place)
         return
     words, types = _TYPES[schema["type"]]
-    name = place or f"The arguments of {whole}"
     is_right = isinstance(value, types) and (not isinstance(value, bool) or bool in types)
     if not is_right:
-        yield _fault(f"{name} must be {words}", place)
-    elif schema["type"] == "object":
-        yield from _object_faults(schema, value, place, whole)
-    elif schema["type"] == "array":
-        yield from _list_faults(schema, value, place, whole)
+        yield _fault(f"{place or f'The arguments of {tool}'} must be {words}", place)
+    elif isinstance(value, dict):
+        properties, required = schema["properties"], schema.get("required", ())
+        for key in [key for key in value if key not in properties][:MOST_FAULTS]:
+            yield _stray(key, place, tool, properties)
+        for key, of in properties.items():
+            inner = f"{place}.{key}" if place else key
+            if value.get(key) is not None:
+                yield from _faults(of, value[key], inner, tool)
+            elif key in required:  # an optional key may also be null
+                yield _fault(f"{inner} is missing", inner)
+    elif isinstance(value, list):
+        yield from _list_faults(schema, value, place, tool)
     else:
         yield from _bounds(schema, value, place)
 
 
-def _object_faults(schema: Schema, value: Mapping[str, Any], place: str, whole: str) -> Iterator[Fault]:
-    properties, required = schema["properties"], schema.get("required", ())
-    for key in [key for key in value if key not in properties][:MOST_FAULTS]:
-        yield _stray(key, place, whole, properties)
-    for key, of in properties.items():
-        inner = f"{place}.{key}" if place else key
-        if value.get(key) is not None:
-            yield from _faults(of, value[key], inner, whole)
-        elif key in required:  # an optional key may also be null
-            yield _fault(f"{inner} is missing", inner)
-
-
-def _stray(key: str, place: str, whole: str, known: Iterable[str]) -> Fault:
+def _stray(key: str, place: str, tool: str, known: Iterable[str]) -> Fault:
     shown = safe.cut(safe.line(key), _SHOWN)
     field = f"{place}.{shown}" if place else shown
     if key in _GONE:
         return Fault("removed", f'"{shown}" was removed: {_GONE[key]}.', field=field)
     near = difflib.get_close_matches(key[:_SHOWN], known, n=1)
     meant = f", did you mean {near[0]}?" if near else f"; there are {', '.join(known) or 'none'}"
-    return _fault(f'{place or whole} has no parameter "{shown}"{meant}', field)
+    return _fault(f'{place or tool} has no parameter "{shown}"{meant}', field)
 
 
-def _list_faults(schema: Schema, value: list[Any], place: str, whole: str) -> Iterator[Fault]:
-    least, most = schema.get("minItems", 0), schema.get("maxItems")
-    if len(value) < least or (most is not None and len(value) > most):
-        span = f"{least} to {most} entries" if most is not None else f"at least {least} entry"
+def _list_faults(schema: Schema, value: list[Any], place: str, tool: str) -> Iterator[Fault]:
+    least, most = schema.get("minItems", 0), schema.get("maxItems", math.inf)
+    if least <= len(value) <= most:
+        for number, item in enumerate(value):
+            yield from _faults(schema["items"], item, f"{place}[{number}]", tool)
+    else:
+        span = f"{least} to {most} entries" if "maxItems" in schema else f"at least {least} entry"
         yield _fault(f"{place} must have {span}, not {len(value)}", place)
-        return
-    for number, item in enumerate(value):
-        yield from _faults(schema["items"], item, f"{place}[{number}]", whole)
 
 
 def _bounds(schema: Schema, value: Any, place: str) -> Iterator[Fault]:

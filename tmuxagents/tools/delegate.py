@@ -1,7 +1,7 @@
-"""delegate_to_subagents: many tasks at once, each in a new session or one that it continues. Joins.
+"""The tool delegate_to_subagents: many tasks at once, each in a new or a continued session. Joins.
 
-A fault of the call itself refuses the call, and nothing starts. A fault of one task ends only the run of that
-task.
+A fault in the arguments refuses the call, and nothing starts. A task that cannot start for another reason,
+such as an unknown profile, gets a failed run, and the other tasks go on.
 """
 
 from __future__ import annotations
@@ -56,15 +56,35 @@ def delegate_to_subagents(arguments: Mapping[str, Any], door: Door, faults: Faul
     with contextlib.ExitStack() as held:  # holds each continued session until it has its next run
         launcher, assignments = _accepted(arguments, door, faults, held)
         prepared, failed = _prepared(launcher, assignments)
-        most = int(launcher.settings.numbers["maxConcurrency"])
+        numbers = launcher.settings.numbers
+        most = int(numbers["maxConcurrency"])
         call = calls.Call(launcher, prepared, most=most, failed=failed, named=False)
-        return _carried_out(call, assignments, launcher, door)
+        views = [_View(task, one, launcher) for task, one in zip(call.tasks, assignments, strict=True)]
+
+        def details(status: str, most_lines: int) -> dict[str, Any]:
+            windows = [view.window(most_lines) for view in views]
+            shape = {"globalStatus": status, "maxLinesPerWindow": int(numbers["maxLinesPerWindow"])}
+            return {**shape, "sessionIds": [window["sessionId"] for window in windows], "windows": windows}
+
+        def describe() -> dict[str, Any]:
+            shape = details(words.RUNNING, _SHOWN_MEANWHILE)
+            text = board.progress_text(window["status"] for window in shape["windows"])
+            view = board.view_text(shape["windows"], now_ms=time.time() * 1000)
+            return answers.progress(text, shape, view=view)
+
+        door.carry_out(call, views, describe)
+    warnings = [
+        f"{one.name}: {warning}"
+        for one, task in zip(assignments, call.tasks, strict=True)
+        for warning in task.warnings
+    ]
+    return Answer("\n".join(view.outcome() for view in views), details(DONE, KEPT), warnings)
 
 
 def _accepted(
     arguments: Mapping[str, Any], door: Door, faults: Faults, held: contextlib.ExitStack
 ) -> tuple[Launcher, list[Assignment]]:
-    """Return the tasks, each with its profile and session; or refuse the whole call."""
+    """Return a launcher and the tasks, each with its profile and session; or refuse the whole call."""
     try:
         launcher = door.launcher()
         launcher.check_surroundings()
@@ -89,7 +109,7 @@ def _accepted(
 def _prepared(
     launcher: Launcher, assignments: Sequence[Assignment]
 ) -> tuple[list[Prepared], dict[int, Cause]]:
-    """Return all planned runs, and the cause of each one that fails before it starts."""
+    """Return all planned runs; and by number of the task, why a run fails before it starts."""
     batch = Batch(launcher)
     prepared: list[Prepared] = []
     failed: dict[int, Cause] = {}
@@ -132,7 +152,7 @@ def _prepare(launcher: Launcher, assignment: Assignment, request: LaunchRequest,
 
 
 class _View(Child):
-    """One child with the lines of its window."""
+    """One child, with the last lines of its transcript."""
 
     def __init__(self, task: Task, assignment: Assignment, launcher: Launcher) -> None:
         numbers = launcher.settings.numbers
@@ -172,40 +192,14 @@ class _View(Child):
         )
 
 
-def _carried_out(
-    call: calls.Call, assignments: Sequence[Assignment], launcher: Launcher, door: Door
-) -> Answer:
-    views = [_View(task, one, launcher) for task, one in zip(call.tasks, assignments, strict=True)]
-    most_lines = int(launcher.settings.numbers["maxLinesPerWindow"])
+# --- one task ---------------------------------------------------------------------------------------------
 
-    def details(status: str, most: int) -> dict[str, Any]:
-        windows = [view.window(most) for view in views]
-        sessions = [window["sessionId"] for window in windows]
-        shape = {"globalStatus": status, "maxLinesPerWindow": most_lines}
-        return {**shape, "sessionIds": sessions, "windows": windows}
-
-    def describe() -> dict[str, Any]:
-        shape = details(words.RUNNING, _SHOWN_MEANWHILE)
-        text = board.progress_text(window["status"] for window in shape["windows"])
-        view = board.view_text(shape["windows"], now_ms=time.time() * 1000)
-        return answers.progress(text, shape, view=view)
-
-    door.carry_out(call, views, describe)
-    text = "\n".join(view.outcome() for view in views)
-    warnings = [
-        f"{one.name}: {warning}"
-        for one, task in zip(assignments, call.tasks, strict=True)
-        for warning in task.warnings
-    ]
-    return Answer(text, details(DONE, KEPT), warnings)
-
-
-_FIELDS = {"task": "prompt", "preset": "profile"}  # field of a launch -> its name in this tool
+_FIELDS = {"task": "prompt", "preset": "profile"}  # field of a launch -> the parameter of this tool
 _LONGEST_NAME = 32
 
 
 class Assignment:
-    """One task. `fields`: those of its profile; `refusal`: why it fails before it starts."""
+    """One task of the call. `fields`: those of its profile; `refusal`: why its run fails before it starts."""
 
     def __init__(self, number: int, task: Mapping[str, Any], profile: str | None) -> None:
         self.number = number
@@ -241,45 +235,41 @@ class Assignment:
         name = place.safe_name(self.name, "", longest=_LONGEST_NAME)
         self.request = self.request._replace(name=name if plan.is_name(name) else None)
 
-    # --- the session that it continues --------------------------------------------------------------------
-
     def take_session(self, caller: Caller, held: ExitStack, faults: Faults, taken: set[str]) -> None:
-        """Hold the session that this task continues, and read its transcript."""
-        reference = self._task.get("resume")
+        """Hold the session that this task continues, if any, and read its transcript."""
+        reference, field = self._task.get("resume"), f"{self._place}.resume"
         if not reference:
             return
         try:
-            continues = self._continued(reference, caller, held, taken)
+            run_dirs = retrieval.find(reference, caller, sessions.unknown_resume, field="resume")
+            latest = inspect(run_dirs[-1])
+            session_id = latest.plan.session_id
+            if session_id in taken:
+                message = f'Cannot resume: two tasks of this call continue session "{session_id}".'
+                faults.add(Fault("bad-argument", message, field=field), group=demands.RESUME)
+                return
+            taken.add(session_id)
+            run_dirs = held.enter_context(sessions.held(latest.run_id, caller))
+            latest = inspect(run_dirs[-1])
+            # A profile that has a model decides; otherwise the child continues with the session's model.
+            chosen = self.fields and (self.fields.get("model") or self.fields.get("provider"))
+            continues = Continued(
+                session_id,
+                latest.run_id,
+                created_at=latest.plan.created_at or 0.0,
+                transcript=resume.transcript(run_dirs[-retrieval.MOST_RUNS :]),
+                model=None if chosen else continued.model(latest.plan, latest.state.model),
+            )
             self.request = self.request._replace(continues=continues)
         except (BadRequest, NotPossible) as refusal:
             for fault in refusal.faults:
-                own = Fault(fault.kind, fault.message, field=f"{self._place}.resume")
-                faults.add(own, group=demands.RESUME)
-
-    def _continued(self, reference: str, caller: Caller, held: ExitStack, taken: set[str]) -> Continued:
-        run_dirs = retrieval.find(reference, caller, sessions.unknown_resume, field="resume")
-        latest = inspect(run_dirs[-1])
-        session_id = latest.plan.session_id
-        if session_id in taken:
-            message = f'Cannot resume: two tasks of this call continue session "{session_id}".'
-            raise BadRequest(message, kind="bad-argument", hint="one after the other, in two calls")
-        taken.add(session_id)
-        run_dirs = held.enter_context(sessions.held(latest.run_id, caller))
-        latest = inspect(run_dirs[-1])
-        fields = self.fields or {}
-        profile_decides = fields.get("model") or fields.get("provider")  # the session's model does not count
-        return Continued(
-            session_id,
-            latest.run_id,
-            created_at=latest.plan.created_at or 0.0,
-            transcript=resume.transcript(run_dirs[-retrieval.MOST_RUNS :]),
-            model=None if profile_decides else continued.model(latest.plan, latest.state.model),
-        )
-
-    # --- its profile --------------------------------------------------------------------------------------
+                faults.add(Fault(fault.kind, fault.message, field=field), group=demands.RESUME)
 
     def take_profile(self, launcher: Launcher, faults: Faults) -> None:
-        """Find the task's profile. A contradiction in it refuses the call; any other fault ends the task."""
+        """Find the task's profile.
+
+        A profile that contradicts itself refuses the call. One that cannot be used at all makes the run fail.
+        """
         if self.profile is None:
             return
         catalogue = launcher.preparing.chooser().survey.catalogue
@@ -290,10 +280,7 @@ class Assignment:
             return
         self.fields = chosen.fields
         field = f"{self._place}.profile" if self._task.get("profile") else "profile"
-        conflicts = (
-            (command.tool_conflict, demands.TOOLS),
-            (command.skill_conflict, demands.SKILLS),
-        )
+        conflicts = ((command.tool_conflict, demands.TOOLS), (command.skill_conflict, demands.SKILLS))
         for conflict, group in conflicts if chosen.kind == "profile" else ():
             message = conflict(chosen.fields, chosen.name)
             if message is not None and not faults.has(message):

@@ -1,7 +1,4 @@
-"""The input and the output of a tool: its caller with folder and progress, and its answer. Joins.
-
-Changes of a child are reported as progress, but not too often.
-"""
+"""Every tool's way in and out: its caller, the progress of its children, and its answer. Joins."""
 
 from __future__ import annotations
 
@@ -43,7 +40,7 @@ if TYPE_CHECKING:
 
 
 DEBOUNCE_S = 0.05  # changes within this time are reported together
-LEAST_S = 0.1  # between two reports
+LEAST_S = 0.1  # the least time between two reports
 
 
 class Answer(NamedTuple):
@@ -59,9 +56,9 @@ class Answer(NamedTuple):
 
 
 class Door(NamedTuple):
-    """The caller of a tool, in `folder` (None if that was removed).
+    """The caller of a tool, its folder (None if that was removed), and the receiver of progress documents.
 
-    `hear` gets each progress document; without it there is no progress.
+    Without the receiver, `hear`, there is no progress.
     """
 
     caller: lookup.Caller
@@ -91,12 +88,26 @@ class Door(NamedTuple):
     def carry_out(
         self, call: Call, children: Sequence[Child], describe: Callable[[], dict[str, Any]]
     ) -> None:
-        """Carry out a call, and report the progress of its children meanwhile, as `describe` formats it."""
-        progress = _Progress(children, describe, self.hear)
+        """Carry out a call. Meanwhile report news of its children, not too often, as `describe` says it."""
+        pace = Pace()
+
+        def tell() -> float:
+            """Report news if it is time to; return the (monotonic) time of the next round."""
+            if self.hear is None:
+                return math.inf
+            now = time.monotonic()
+            if sum(child.look() for child in children) > 0:  # not any(), which would skip some
+                pace.note(now)
+            if pace.is_due(now):
+                self.hear(describe())
+            return now + DEBOUNCE_S
+
         with self.interrupts as interrupts:
-            progress.tell()
-            call.carry_out(progress.tell, interrupts.handle, interrupts.came)
-        progress.finish()
+            tell()
+            call.carry_out(tell, interrupts.handle, interrupts.came)
+        news = sum(child.settle() for child in children) > 0
+        if self.hear is not None and (news or pace.waits):
+            self.hear(describe())
 
 
 def no_cwd() -> BadRequest:
@@ -106,7 +117,7 @@ def no_cwd() -> BadRequest:
 
 
 class Child:
-    """One child of a call. Before it has a window it is queued."""
+    """One child of a call, as its run was last read. Until its directory exists, the child is queued."""
 
     def __init__(self, task: Task, take: Callable[[Event], object] | None = None) -> None:
         self._task = task
@@ -127,20 +138,17 @@ class Child:
 
     def look(self) -> bool:
         """Read the run again if it has news; say whether it has changed."""
+        before = self.run
         try:
-            return self._look()
+            if self._follower is None:
+                if not os.path.isdir(self._task.run_dir):
+                    return False
+                self._follower = Follower(self._task.run_dir, self._take)
+            elif not (self._follower.has_news() or (self._task.ended and not self.run.ended)):
+                return False  # a wrapper that dies changes no file: only the call may know of that end
+            self.run = self._follower.look()
         except NoSuchRun:  # the directory was removed; the wrapper will make it again
             self._follower = None
-            return False
-
-    def _look(self) -> bool:
-        if self._follower is None:
-            if not os.path.isdir(self._task.run_dir):
-                return False
-            self._follower = Follower(self._task.run_dir, self._take)
-        elif not (self._follower.has_news() or (self._task.ended and not self.run.ended)):
-            return False  # only the call may know of an end: a wrapper that dies changes no file
-        before, self.run = self.run, self._follower.look()
         return _stamp(before) != _stamp(self.run)
 
     def settle(self) -> bool:
@@ -158,38 +166,6 @@ class Child:
 
 def _stamp(run: RunView) -> tuple[Any, ...]:
     return run.standing.status, run.doing, run.state.seq
-
-
-class _Progress:
-    """Reports children to `hear`. `describe` formats their current state."""
-
-    def __init__(
-        self,
-        children: Sequence[Child],
-        describe: Callable[[], dict[str, Any]],
-        hear: Callable[[dict[str, Any]], None] | None,
-    ) -> None:
-        self._children = children
-        self._describe = describe
-        self._hear = hear
-        self._pace = Pace()
-
-    def tell(self) -> float:
-        """Report news if it is time to; return the (monotonic) time of the next round."""
-        if self._hear is None:
-            return math.inf
-        now = time.monotonic()
-        if sum(child.look() for child in self._children) > 0:  # not any(), which would skip some
-            self._pace.note(now)
-        if self._pace.is_due(now):
-            self._hear(self._describe())
-        return now + DEBOUNCE_S
-
-    def finish(self) -> None:
-        """Read all children for the last time, and report unreported changes at once."""
-        news = sum(child.settle() for child in self._children) > 0
-        if self._hear is not None and (news or self._pace.waits):
-            self._hear(self._describe())
 
 
 class Pace:

@@ -1,6 +1,6 @@
-"""subagent and background_agent, and the tools for background runs: status, stop, send, answer. Joins.
+"""The tools subagent and background_agent, and those for background runs: status, stop, send, answer. Joins.
 
-Background runs are those of the calling parent; without a parent, those of the project.
+The background runs are those of the calling parent, or without a parent those of the project.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     from tmuxagents.launch.demands import Faults
     from tmuxagents.launch.prepare import Prepared
     from tmuxagents.registry.database import Registry
-    from tmuxagents.registry.lookup import Caller
     from tmuxagents.tools.door import Door
 
+MOST_LISTED = 20
+MOST_WAIT_S = 240.0
 _OF_ONE = ("preset", "task", "model", "cwd", "name", "timeout", "permission", "on")
 
 
@@ -43,10 +44,13 @@ def background_agent(arguments: Mapping[str, Any], door: Door, faults: Faults) -
     faults.refuse()
     launcher = door.launcher()
     launched = launcher.launch(_request(arguments, door, answers.BACKGROUND))
-    counting, status_line = counts(door.caller)
+    query = poll.background(door.caller)
+    found, _ = lookup.with_registry(
+        door.caller, lambda registry: SnapshotBuilder(registry, query, door.caller).snapshot
+    )
     run = launched.run.document(time.time())
-    text = answers.started(run, status_line)
-    return Answer(text, {"run": run, "counts": counting}, launched.warnings)
+    text = answers.started(run, _status_line(found))
+    return Answer(text, {"run": run, "counts": found.counts}, launched.warnings)
 
 
 def subagent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
@@ -63,8 +67,15 @@ def subagent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer
         return answers.progress(answers.call_progress(mode, runs), details)
 
     door.carry_out(call, children, describe)
+    ids = [task.run_id for task in call.tasks]
+    found = take(poll.named(ids), door.caller)
+    found.rows.sort(key=lambda shown: ids.index(shown.run["runId"]))
+    runs = [shown.run for shown in found.rows]
+    text = answers.blocks((run, output.answer(found.views[run["runId"]])) for run in runs)
+    ended = [run["runId"] for run in runs if run["status"] in records.ENDED]
+    lookup.mark_answered(door.caller, ended)
     warnings = [warning for task in call.tasks for warning in task.warnings]
-    return _answer(call, mode, door.caller, warnings)
+    return Answer(text, answers.call_details(mode, runs, ended=True), [*warnings, *found.warnings])
 
 
 def _items(arguments: Mapping[str, Any], faults: Faults) -> tuple[str, Mapping[str, Mapping[str, Any]]]:
@@ -128,30 +139,6 @@ def _request(item: Mapping[str, Any], door: Door, mode: str) -> LaunchRequest:
     )
 
 
-def _answer(call: calls.Call, mode: str, caller: Caller, warnings: list[str]) -> Answer:
-    ids = [task.run_id for task in call.tasks]
-    found = take(poll.named(ids), caller)
-    found.rows.sort(key=lambda shown: ids.index(shown.run["runId"]))
-    runs = [shown.run for shown in found.rows]
-    whole = [(run, output.answer(found.views[run["runId"]])) for run in runs]
-    details = answers.call_details(mode, runs, ended=True)
-    lookup.mark_answered(caller, (run["runId"] for run in runs if run["status"] in records.ENDED))
-    return Answer(answers.blocks(whole), details, [*warnings, *found.warnings])
-
-
-MOST_LISTED = 20
-MOST_WAIT_S = 240.0
-
-
-def counts(caller: Caller) -> tuple[dict[str, int], str]:
-    """Return the counts of the caller's background runs, as numbers and as a line."""
-    query = poll.background(caller)
-    found, _ = lookup.with_registry(
-        caller, lambda registry: SnapshotBuilder(registry, query, caller).snapshot
-    )
-    return found.counts, words.status_line(found.counts, found.waiting, unreachable=found.unreachable)
-
-
 def background_agent_status(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
     """List the background runs, or report one run."""
     faults.refuse()
@@ -179,18 +166,21 @@ def background_agent_status(arguments: Mapping[str, Any], door: Door, faults: Fa
         text = answers.one(found.rows[0], output.answer(run))
         lookup.mark_answered(caller, named if run.ended else ())
     else:
-        line = words.status_line(found.counts, found.waiting, unreachable=found.unreachable)
-        text = answers.listed(found.rows, line, ended=ended, more=more, others=others)
+        text = answers.listed(found.rows, _status_line(found), ended=ended, more=more, others=others)
     runs = [shown.run for shown in found.rows]
     if not named and not arguments.get("verbose"):
         runs = [{"runId": run["runId"], "status": run["status"]} for run in runs]
     return Answer(text, {"counts": found.counts, "runs": runs}, found.warnings)
 
 
-def _wait(named: list[str], wait_s: float, door: Door) -> list[str]:
-    """Wait for the end of a named run, or of any background run; return the runs that ended.
+def _status_line(found: Snapshot) -> str:
+    return words.status_line(found.counts, found.waiting, unreachable=found.unreachable)
 
-    An end that no caller has seen counts, even if it came before this call.
+
+def _wait(named: list[str], wait_s: float, door: Door) -> list[str]:
+    """Wait until the named run or any background run ends; return the ids of the runs that have ended.
+
+    If a background run has ended before, and no caller has seen that, the wait is over at once.
     """
     caller, deadline = door.caller, time.monotonic() + min(wait_s, MOST_WAIT_S)
 

@@ -1,7 +1,7 @@
-"""get_subagent_output, get_subagent_session, list_subagent_profiles. Joins.
+"""The tools get_subagent_output, get_subagent_session and list_subagent_profiles. Joins.
 
-These tools know the latest sessions that delegate_to_subagents has made for one parent. The command line
-knows every session whose files exist.
+Of the sessions that delegate_to_subagents has made for one parent, these tools know only the latest. The
+command line knows every session whose files exist.
 """
 
 from __future__ import annotations
@@ -34,9 +34,11 @@ if TYPE_CHECKING:
     from tmuxagents.runs.inspect import RunView
     from tmuxagents.tools.door import Door
 
+MOST_SESSIONS, MOST_RUNS = 32, 10
+
 
 def get_subagent_output(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
-    """Return the last text of a session's latest run. If it is no finished answer, a line above says so."""
+    """Return the last text of a session's latest run; a line above it says if that is no finished answer."""
     faults.refuse()
     run_dirs = _session(arguments, door)
     run = inspect(run_dirs[-1])
@@ -104,7 +106,7 @@ def list_subagent_profiles(_: Mapping[str, Any], door: Door, faults: Faults) -> 
 
 
 def find(reference: str, caller: Caller, refusal: Callable[[str], str], *, field: str) -> list[str]:
-    """Return the run directories of a session, oldest first; or refuse one that the tools do not know."""
+    """Return the run directories of a session, oldest first. Refuse a session that the tools do not know."""
     try:
         run_dirs = sessions.find(reference, caller)
     except NoSuchRun as unknown:
@@ -140,29 +142,21 @@ def _is_kept(plan: Plan, caller: Caller) -> bool:
     def ask(book: Registry) -> Sequence[Row]:
         return [row for row in book.rows(scope) if row.owner == owner]
 
-    rows, _ = lookup.with_registry(caller, ask)
-    made = _of_delegates(rows, own, caller)
-    return any(session.session_id == own for session in remembered(made))
-
-
-def _of_delegates(rows: Iterable[Row], own: str, caller: Caller) -> list[Session]:
-    """Return the session `own`, and the later and active sessions, which decide whether `own` is kept."""
     begun: dict[str, float] = {}
     live: set[str] = set()
-    for row in rows:
+    for row in lookup.with_registry(caller, ask)[0]:
         begun[row.session_id] = min(row.created_at, begun.get(row.session_id, row.created_at))
         if row.status not in records.ENDED:
             live.add(row.session_id)
+    # Only later sessions and active ones can displace this one, so no other plan is read.
     found: list[Session] = []
     for session_id, since in sorted(begun.items(), key=lambda item: -item[1]):
         newer = since >= begun.get(own, 0.0) and len(found) <= MOST_SESSIONS
-        plan = directory.read_plan(f"{caller.runs}/{session_id}") if newer or session_id in live else None
-        if session_id == own or (plan is not None and plan.task_name is not None):
+        first = directory.read_plan(f"{caller.runs}/{session_id}") if newer or session_id in live else None
+        if session_id == own or (first is not None and first.task_name is not None):
             found.append(Session(session_id, since, is_live=session_id in live))
-    return found
+    return any(session.session_id == own for session in remembered(found))
 
-
-MOST_SESSIONS, MOST_RUNS = 32, 10
 
 # --- the details beside a text ----------------------------------------------------------------------------
 
@@ -196,7 +190,7 @@ def session_details(
 
 
 class Session(NamedTuple):
-    """One session of one parent: the start of its first run, and whether one of its runs is active."""
+    """One session of a parent: when its first run started, and whether one of its runs is active."""
 
     session_id: str
     since: float
@@ -204,7 +198,7 @@ class Session(NamedTuple):
 
 
 def remembered(sessions: Sequence[Session], most: int = MOST_SESSIONS) -> list[Session]:
-    """Return the sessions that the tools keep: drop the oldest surplus ones, but no active session."""
+    """Return the sessions that the tools keep: all but the oldest surplus ones; an active session is kept."""
     surplus = len(sessions) - most
     gone: set[str] = set()
     for session in sorted(sessions, key=lambda one: one.since):

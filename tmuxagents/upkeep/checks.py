@@ -30,7 +30,7 @@ _PROGRAMS = {
 
 
 def version(text: bytes | None) -> tuple[str, tuple[int, int]] | None:
-    """Return the version in the output of a program, as words and as figures."""
+    """Return the version in a program's output, as text and as numbers."""
     found = None if text is None else _VERSION.search(text[:512].decode("ascii", "replace"))
     return (found[0], (int(found[1]), int(found[2]))) if found else None
 
@@ -49,7 +49,7 @@ def program(name: str, path: str | None, output: bytes | None) -> Check:
 
 
 def space(folder: str, free: int, files: int | None) -> Check:
-    """Judge the room on a disk; `files`: how many more it can hold, None for no limit."""
+    """Judge the room on a disk. `files`: how many more it can hold, None without a limit."""
     hint = f"make room: df -h {folder}"
     if free < MEGABYTE or files == 0:
         return broken("disk", f"The disk of {folder} is full", hint)
@@ -59,7 +59,7 @@ def space(folder: str, free: int, files: int | None) -> Check:
 
 
 def settings(rows: Iterable[tuple[str, Any, str]]) -> Check:
-    """Report the settings that are not at their defaults, and their sources."""
+    """Report the settings that are not at their defaults, with their sources."""
     changed = [f"{key} {value} ({source})" for key, value, source in rows if source != "default"]
     return Check("settings", ", ".join(changed) or "all at their defaults")
 

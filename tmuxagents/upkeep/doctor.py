@@ -83,7 +83,7 @@ class Examined(NamedTuple):
 
 
 def examine(case: Case) -> Examined:
-    """Examine everything at once."""
+    """Carry out all checks at once."""
     try:
         ours = bool(case.caller.home)
     except Unusable:
@@ -138,7 +138,7 @@ def watcher(case: Case) -> Check:
 
 
 def runs(case: Case) -> Check:
-    """Check for lost runs that are not concluded."""
+    """Check for lost runs that nobody has concluded."""
     there = _open_runs(case)
     due = [run.run_id[: words.SHORT_ID] for run in there if run.is_due(time.time())]
     if due:
@@ -159,7 +159,7 @@ def _open_runs(case: Case) -> list[RunView]:
 
 
 def known_hosts(case: Case) -> Iterator[Check]:
-    """Check the recorded facts about other machines, without the network."""
+    """Check what is recorded about other machines, without the network."""
     for host in hosts.read_hosts(case.environment).values():
         last, since = link.heard(case.caller.home, host.name)
         try:
@@ -197,8 +197,8 @@ def processes(case: Case) -> Check:
     return Check("processes", "ended runs have left none")
 
 
-# In the order in which they are shown. Each is bounded; none waits for another. Those marked `True` use the
-# state directory. If that is not ours alone, they are left out, and `state` reports why.
+# The checks, in the order in which they are shown. Each is bounded in time, and none waits for another. Those
+# marked True use the state directory. If that is not ours alone, they are left out, and `state` reports why.
 LOOKS: tuple[tuple[str, Look, bool], ...] = (
     ("tmux", probes.tmux_program, False),
     ("server", probes.server, False),

@@ -1,9 +1,4 @@
-"""Doctor's probes of the machine, of the agent, and of a person's own files.
-
-They try out locks and SQLite in a temporary folder.
-
-Joins.
-"""
+"""Doctor's checks of the machine, the agent, and a person's own files. Joins."""
 
 from __future__ import annotations
 
@@ -92,7 +87,7 @@ def access(case: Case) -> Check:
 
 
 def state(case: Case) -> Check:
-    """Check who can read the state directory, and try out locks and the registry's journal in it."""
+    """Check who can read the state directory; try out locks and the registry's journal in a folder there."""
     home = case.caller.home
     with try_out(existing(home)) as folder:
         check_locks(folder)
@@ -111,7 +106,7 @@ def space(case: Case) -> Check:
 
 
 def proc(_case: Case) -> Check:
-    """Check whether /proc distinguishes living from dead processes, and tasks can be hidden from ps."""
+    """Check whether /proc tells living processes from dead ones, and whether a task can be hidden from ps."""
     me = process.myself()
     process.boot_id()
     handle = process.open_handle(me.pid, me.start_time)
@@ -166,12 +161,12 @@ def check_locks(folder: str) -> None:
 
 
 def has_wal(folder: str) -> bool:
-    """Say whether SQLite can keep its log beside a database here."""
+    """Say whether SQLite's write-ahead log works in a folder."""
     return schema.has_wal(f"{folder}/{database.NAME}")
 
 
 def room(folder: str) -> tuple[int, int | None]:
-    """Return how many bytes and files are free for us; None for the files means no limit."""
+    """Return how many bytes and files we may add; None for files without a limit."""
     disk = os.statvfs(folder)
     return disk.f_bavail * disk.f_frsize, disk.f_favail if disk.f_files else None
 
@@ -202,7 +197,7 @@ def limit(name: str) -> int | None:
 
 
 def agent(case: Case) -> Iterator[Check]:
-    """Check the agent's program, its version, and for which models it has credentials."""
+    """Check the agent's program and its version, and count the models for which it has credentials."""
     name = case.settings.default_agent
     program = installed.command(name, case.environment, case.settings)[0]
     if not (os.path.isfile(program) and os.access(program, os.X_OK)):
@@ -225,7 +220,7 @@ def agent(case: Case) -> Iterator[Check]:
 
 
 def others(case: Case) -> Iterator[Check]:
-    """Report the other agents that are installed; only what is odd about one is a warning."""
+    """Report the other agents that are installed. Only an oddity is a warning."""
     for name in installed.names(case.settings):
         if name == case.settings.default_agent:
             continue
@@ -237,7 +232,7 @@ def others(case: Case) -> Iterator[Check]:
 
 
 def _version(check: str, name: str, known: Known) -> Iterator[Check]:
-    """Report an agent's version, or what is odd about it."""
+    """Report an agent's version, or else its oddities."""
     for words in known.warnings:
         hint = f"look at what it prints: {known.command[0]} --version"
         yield warning(check, f"{words} ({known.command[0]})", hint)
@@ -331,7 +326,7 @@ def _holds_keys(path: str) -> bool:
 
 
 def settings(case: Case) -> Iterator[Check]:
-    """Report which settings are in force, and what had to be ignored."""
+    """Report the settings in force, and what was ignored in the files."""
     for words in case.settings.warnings:
         yield warning("settings", words, "correct the file")
     yield checks.settings(rules.rows(case.settings))

@@ -1,7 +1,7 @@
 """Prune: remove named runs, or those older than the setting keepRuns, with everything that they left behind.
 
-No active run is removed, and a lost run only after it is concluded. A run disappears whole, under its lock: a
-reader finds either all of it or no such run.
+An active run is never removed, and a lost run is concluded first. A run disappears as a whole, under its
+lock: a reader finds all of it or nothing.
 
 Joins.
 """
@@ -31,13 +31,16 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.registry.lookup import Caller
-    from tmuxagents.runs.inspect import RunView
     from tmuxagents.settings.keys import Settings
     from tmuxagents.upkeep.remains import Stock
 
 _BUSY_S = 0.2
-_OVER = (records.GONE, records.NEVER_CAME, records.MIRRORED)  # with a result, the run is over
-_HELD_S = 1.0  # another process may hold the lock while it looks for something to conclude
+_OVER = (
+    records.GONE,
+    records.NEVER_CAME,
+    records.MIRRORED,
+)  # a run with a result is over if it is one of these
+_HELD_S = 1.0  # another process may hold the lock for a moment, to see if the run is lost
 
 
 @dataclass
@@ -72,14 +75,19 @@ def prune_named(references: Iterable[str], caller: Caller, *, dry_run: bool = Fa
     stock = remains.look(caller)
     runs = [inspect(run_dir) for run_dir in run_dirs]
     for run in runs:
-        _refuse(run)
+        if run.standing.foreign and run.machine is None:
+            host = (run.wrapper or {}).get("host")
+            message = f"Run {run.run_id} belongs to another host ({host}): it can only be pruned there."
+            raise NotPossible(message, kind="run-busy", hint=f"run tmuxagents prune on {host}")
+        if not run.ended and not run.is_due(time.time()):
+            message = f"Run {run.run_id} is still {run.standing.status}."
+            hint = f"stop it first: tmuxagents stop {run.run_id[: words.SHORT_ID]}"
+            raise NotPossible(message, kind="run-running", hint=hint)
     _refuse_needed(run_dirs, stock, caller)
     with contextlib.ExitStack() as locks:
         if not dry_run:
             process.raise_limits()  # each lock is a descriptor
             for run_dir in run_dirs:
-                if not _is_over(run_dir):
-                    _conclude(run_dir)
                 locks.callback(os.close, _hold(run_dir))
             # One of the runs may have been continued meanwhile.
             _refuse_needed(run_dirs, remains.look(caller), caller)
@@ -94,18 +102,9 @@ def prune_named(references: Iterable[str], caller: Caller, *, dry_run: bool = Fa
     return pruned
 
 
-def prune_all(caller: Caller, settings: Settings, *, dry_run: bool = False) -> Pruned:
-    """Remove runs older than keepRuns, and the windows of all ended runs."""
-    return _prune_old(caller, settings, Pruned(dry_run=dry_run), windows=True)
-
-
-def prune_old(caller: Caller, settings: Settings, *, dry_run: bool = False) -> Pruned:
-    """Remove runs older than keepRuns. Other runs keep their windows: see keepWindows."""
-    return _prune_old(caller, settings, Pruned(dry_run=dry_run), windows=False)
-
-
-def _prune_old(caller: Caller, settings: Settings, pruned: Pruned, *, windows: bool) -> Pruned:
-    keep_s = settings.keep_runs_s
+def prune_old(caller: Caller, settings: Settings, *, windows: bool, dry_run: bool = False) -> Pruned:
+    """Remove runs older than keepRuns. `windows`: also close the windows of all other ended runs."""
+    pruned, keep_s = Pruned(dry_run=dry_run), settings.keep_runs_s
     stock = remains.look(caller)
     pruned.warnings += stock.warnings
     past = [
@@ -137,7 +136,7 @@ def _prune_old(caller: Caller, settings: Settings, pruned: Pruned, *, windows: b
 
 
 def _needed(stock: Stock, caller: Caller) -> dict[str, str]:
-    """Return the runs that unended runs build on, each with one that needs it."""
+    """Return the ids of the runs on which unended runs build, each with the id of an unended run."""
     needed: dict[str, str] = {}
     for row in stock.rows.values():
         if row.concluded:
@@ -151,20 +150,8 @@ def _needed(stock: Stock, caller: Caller) -> dict[str, str]:
     return needed
 
 
-def _refuse(run: RunView) -> None:
-    """Refuse a run that must not be removed, or not yet."""
-    if run.standing.foreign and run.machine is None:
-        host = (run.wrapper or {}).get("host")
-        message = f"Run {run.run_id} belongs to another host ({host}): it can only be pruned there."
-        raise NotPossible(message, kind="run-busy", hint=f"run tmuxagents prune on {host}")
-    if not run.ended and not run.is_due(time.time()):
-        message = f"Run {run.run_id} is still {run.standing.status}."
-        hint = f"stop it first: tmuxagents stop {run.run_id[: words.SHORT_ID]}"
-        raise NotPossible(message, kind="run-running", hint=hint)
-
-
 def _refuse_needed(run_dirs: Iterable[str], stock: Stock, caller: Caller) -> None:
-    """Refuse runs that unended runs build on."""
+    """Refuse runs on which unended runs build."""
     needed = _needed(stock, caller)
     for run_id in map(os.path.basename, run_dirs):
         if run_id in needed:
@@ -172,20 +159,16 @@ def _refuse_needed(run_dirs: Iterable[str], stock: Stock, caller: Caller) -> Non
             raise NotPossible(message, kind="run-busy", hint="prune it when that one has ended")
 
 
-# --- removed ----------------------------------------------------------------------------------------------
+# --- one run ----------------------------------------------------------------------------------------------
 
 
-def _conclude(run_dir: str) -> None:
-    """Write the ending of a lost run, and end its leftovers."""
-    if conclude(run_dir, never_came=NEVER_OPENED) is None:
+def _hold(run_dir: str) -> int:
+    """Conclude a run if it is lost, and take the lock of the run, which must be over."""
+    if not _is_over(run_dir) and conclude(run_dir, never_came=NEVER_OPENED) is None:
         if not os.path.isdir(run_dir):
             raise _is_gone(run_dir)
         lives = gather(run_dir)[0].presence in (records.HERE, records.ELSEWHERE)
         raise _has_begun(run_dir) if lives else _is_busy(run_dir)
-
-
-def _hold(run_dir: str) -> int:
-    """Take a run's lock, and check again that the run is over."""
     try:
         held = writing.lock(run_dir, _HELD_S)
     except FileNotFoundError as error:
@@ -199,7 +182,7 @@ def _hold(run_dir: str) -> int:
 
 
 def _is_busy(run_dir: str) -> NotPossible:
-    """Return the error for an ended run that another process holds."""
+    """Return the error for a run that another process holds."""
     run_id = os.path.basename(run_dir)
     message = f"Another process holds run {run_id}, as one does that resumes, prunes or concludes it."
     return NotPossible(message, kind="run-busy", hint="try again in a moment")
@@ -217,7 +200,7 @@ def _is_gone(run_dir: str) -> NoSuchRun:
 
 @contextlib.contextmanager
 def _held(run_dir: str, pruned: Pruned) -> Iterator[bool]:
-    """Hold a run's lock; say whether we hold it and the run is over. A dry run takes no lock."""
+    """Hold a run's lock; say whether we have it and the run is over. A dry run takes no lock."""
     if pruned.dry_run:
         yield _is_over(run_dir)
         return

@@ -1,4 +1,4 @@
-"""The rules of prune, which removes old runs that no other run needs, and the words of its report. Pure."""
+"""The rules of prune, by which old runs go that no other run needs, and the words of its report. Pure."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ class Past(NamedTuple):
 
     @property
     def last_at(self) -> float:
-        """Return when the run ended, or else when it was made."""
+        """Return the time when the run ended, or else when it was made."""
         return self.created_at if self.ended_at is None else self.ended_at
 
 
 def expired(
     runs: Iterable[Past], *, keep_s: float | None, now: float, needed: Container[str] = ()
 ) -> list[Past]:
-    """Return the runs older than `keep_s` to remove, oldest first. `needed`: active runs build on these.
+    """Return the runs to remove: those older than `keep_s`, oldest first. Active runs build on `needed`.
 
-    A session is removed as a whole, since its later runs build on the earlier ones.
+    A session is removed as a whole, because its later runs build on the earlier ones.
     """
     if keep_s is None:
         return []
@@ -65,7 +65,7 @@ def expired(
 
 @dataclass
 class Removed:
-    """One thing that was removed, or would be: a run, window, link, row of the registry, or leftover."""
+    """One thing that was removed or, in a dry run, would be: a run, window, link, row or leftover."""
 
     what: str
     run_id: str | None = None

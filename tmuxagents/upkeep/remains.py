@@ -26,7 +26,7 @@ from tmuxagents.upkeep.prune_rules import LEFTOVER, LINK, WINDOW, Removed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable
 
     from tmuxagents.registry.database import Row
     from tmuxagents.registry.lookup import Caller
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 
 PATIENCE_S = 2.0
-OLD_S = 3600.0  # a stray file of this age belongs to no process: a launch takes seconds
+OLD_S = 3600.0  # no process needs a stray file of this age: a launch takes seconds
 _ASIDE = (".new-", ".displaced-")
-# Files that a run has only until it is over.
+# Files that a run directory has only until its run is over.
 _PASSING = (
     *(handover.ORDERS, handover.ANSWER),
     *(directory.LIVE_EVENTS, directory.LIVE_ORDERS, directory.LIVE_FILES),
@@ -46,7 +46,7 @@ _UNUSED = ("registry.db.broken", "registry.db.new")
 
 
 class Stock:
-    """All runs: their rows from the registry, or else from their directories."""
+    """All runs, as rows from the registry or made from their directories."""
 
     __slots__ = ("nameless", "rows", "stale", "warnings")
 
@@ -107,7 +107,7 @@ def forget(caller: Caller, run_ids: Collection[str], pruned: Pruned) -> None:
 
 
 def close_windows(rows: Iterable[Row], caller: Caller, pruned: Pruned) -> None:
-    """Close the windows of ended runs on live servers; a window that a person is looking at stays."""
+    """Close the windows of ended runs on live servers. A window at which a person looks stays."""
     by_server: dict[str, list[Row]] = {}
     for row in rows:
         if row.server is not None:
@@ -140,7 +140,7 @@ def close_windows(rows: Iterable[Row], caller: Caller, pruned: Pruned) -> None:
 def remove_links(
     projects: Iterable[str | None], caller: Caller, pruned: Pruned, *, among: Collection[str] | None = None
 ) -> None:
-    """Remove projects' links to runs that are gone; `among`: only links to these."""
+    """Remove projects' links to runs that are gone. `among`: only the links to these runs."""
     gone = pruned.run_ids
     for folder in sorted({folder for folder in projects if folder}):
         for run_id in project.links(folder, caller.runs):
@@ -164,12 +164,34 @@ def remove_links(
 
 def remove_leftovers(stock: Stock, caller: Caller, pruned: Pruned, *, keep_s: float | None) -> None:
     """Remove the files that killed launches, wrappers and prunes left behind, and old logs."""
-    for path in _leftovers(stock, caller, pruned, keep_s=keep_s):
+    since, gone = pruned.at - OLD_S, pruned.run_ids
+    stray = []
+    for name in sorted(_names(caller.runs)):
+        path = f"{caller.runs}/{name}"
+        if name.startswith(removal.HIDDEN) or (name.startswith(_ASIDE) and _is_older(path, since)):
+            stray.append(path)
+    for name in sorted(_names(f"{caller.home}/{directory.SEALED}")):
+        path = f"{caller.home}/{directory.SEALED}/{name}"
+        if not os.path.lexists(f"{caller.runs}/{name}") and _is_older(path, since):
+            stray.append(path)
+    for path in stock.nameless:
+        presence = process.presence(directory.identity_of(directory.read_wrapper(path)))
+        if presence in (records.GONE, records.NEVER_CAME) and _is_older(path, since):
+            stray.append(path)
+    over = [row.run_id for row in stock.rows.values() if row.concluded and row.run_id not in gone]
+    passing = (f"{caller.runs}/{run_id}/{name}" for run_id in over for name in _PASSING)
+    stray += [path for path in passing if _is_older(path, since)]
+    if keep_s is not None:
+        host = places.of_host(caller.home, process.host())
+        unused = [f"{host}/{name}" for name in sorted(_names(host)) if name.startswith(_UNUSED)]
+        logs = [f"{host}/logs/{name}" for name in sorted(_names(f"{host}/logs"))]
+        stray += [path for path in (*unused, *logs) if _is_older(path, pruned.at - max(keep_s, OLD_S))]
+    for path in stray:
         remove_leftover(path, pruned)
 
 
 def remove_leftover(path: str, pruned: Pruned) -> None:
-    """Remove a path that nothing uses any more, and record that; a failure becomes a warning."""
+    """Remove a file or folder that nothing uses any more, and record it. A failure becomes a warning."""
     size = removal.size(path)
     try:
         if not pruned.dry_run:
@@ -178,30 +200,6 @@ def remove_leftover(path: str, pruned: Pruned) -> None:
         pruned.warnings.append(f"{path} could not be removed: {error.strerror}")
     else:
         pruned.removed.append(Removed(LEFTOVER, path=path, size=size))
-
-
-def _leftovers(stock: Stock, caller: Caller, pruned: Pruned, *, keep_s: float | None) -> Iterator[str]:
-    since = pruned.at - OLD_S
-    for name in sorted(_names(caller.runs)):
-        path = f"{caller.runs}/{name}"
-        if name.startswith(removal.HIDDEN) or (name.startswith(_ASIDE) and _is_older(path, since)):
-            yield path
-    for name in sorted(_names(f"{caller.home}/{directory.SEALED}")):
-        path = f"{caller.home}/{directory.SEALED}/{name}"
-        if not os.path.lexists(f"{caller.runs}/{name}") and _is_older(path, since):
-            yield path
-    for path in stock.nameless:
-        presence = process.presence(directory.identity_of(directory.read_wrapper(path)))
-        if presence in (records.GONE, records.NEVER_CAME) and _is_older(path, since):
-            yield path
-    over = [row.run_id for row in stock.rows.values() if row.concluded and row.run_id not in pruned.run_ids]
-    passing = (f"{caller.runs}/{run_id}/{name}" for run_id in over for name in _PASSING)
-    yield from (path for path in passing if _is_older(path, since))
-    host = places.of_host(caller.home, process.host())
-    unused = [f"{host}/{name}" for name in sorted(_names(host)) if name.startswith(_UNUSED)]
-    logs = [f"{host}/logs/{name}" for name in sorted(_names(f"{host}/logs"))]
-    if keep_s is not None:
-        yield from (path for path in (*unused, *logs) if _is_older(path, pruned.at - max(keep_s, OLD_S)))
 
 
 def _is_older(path: str, moment: float) -> bool:
@@ -219,7 +217,7 @@ _GROWING = ("/objects", "/objects/pack", "/refs/sent")  # parts of a repository 
 def remove_checkouts(
     stock: Stock, caller: Caller, pruned: Pruned, *, among: Collection[str] | None = None
 ) -> None:
-    """Remove checkouts in which no run works any more; `among`: only those of these runs, even young ones."""
+    """Remove checkouts in which no run works. `among`: only the checkouts of these runs, even if young."""
     gone = pruned.run_ids
     used = [row.cwd for row in stock.rows.values() if row.cwd and row.run_id not in gone]
     for origin, run_id in list_checkouts(caller.home, os.environ):
@@ -246,14 +244,14 @@ def remove_checkouts(
 
 
 def remove_unfinished(caller: Caller, pruned: Pruned) -> None:
-    """Remove unfinished repositories that have received nothing for long."""
+    """Remove unfinished repositories that have received nothing for an hour."""
     for path in list_unfinished(caller.home):
         if min(_age(f"{path}{part}") for part in ("", *_GROWING)) >= OLD_S:
             remove_leftover(path, pruned)
 
 
 def _age(path: str) -> float:
-    """Return how long ago a folder has changed; infinity if it does not exist."""
+    """Return how many seconds ago a folder changed; infinity if it does not exist."""
     try:
         return time.time() - os.lstat(path).st_mtime
     except OSError:
@@ -261,7 +259,7 @@ def _age(path: str) -> float:
 
 
 def prune_elsewhere(runs: Iterable[RunView], pruned: Pruned) -> None:
-    """Have their machines remove these runs, with their checkouts. A failure becomes a warning."""
+    """Ask the machines of far runs to remove the runs with their checkouts. A failure becomes a warning."""
     for run in runs:
         if not run.is_far or pruned.dry_run:
             continue

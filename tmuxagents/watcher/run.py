@@ -128,7 +128,7 @@ class Watcher:
         from tmuxagents.upkeep.prune import prune_old  # noqa: PLC0415  (once, at the end of hours)
 
         try:
-            prune_old(Caller(self._environment, "/"), load.load(self._environment, None))
+            prune_old(Caller(self._environment, "/"), load.load(self._environment, None), windows=False)
         except (OSError, TmuxAgentsError) as error:
             self._complain(f"old runs cannot be removed: {error}")
 

@@ -46,7 +46,7 @@ def prune_verb(*, runs: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
     if runs:
         pruned = prune.prune_named(runs, caller, dry_run=dry_run)
     else:
-        pruned = prune.prune_all(caller, load.load(os.environ, None), dry_run=dry_run)
+        pruned = prune.prune_old(caller, load.load(os.environ, None), windows=True, dry_run=dry_run)
     printing.warn(pruned.warnings)
     if as_json:
         printing.document(pruned.document())
