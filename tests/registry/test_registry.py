@@ -15,6 +15,7 @@ from tests.harness import eventually
 from tests.registry.registers import ALL, A, B, C, assert_counts_are_true, ended, row, saved
 from tmuxagents import records
 from tmuxagents.registry import database, schema
+from tmuxagents.registry import rows as registry_rows
 from tmuxagents.registry.database import Row, Scope
 
 if TYPE_CHECKING:
@@ -114,6 +115,12 @@ def test_what_no_database_can_hold_is_held_somehow(book: Registry) -> None:
 def test_a_row_has_no_unknown_columns() -> None:
     with pytest.raises(TypeError, match="a row has no colour"):
         row(colour="red")
+
+
+def test_the_key_of_a_server_names_it() -> None:
+    assert registry_rows.server_of(database.server_key("/tmp/a.b", 812, 88123)) == ("/tmp/a.b", 812, 88123)
+    for key in ("", "x", "1.2", "1.2.", "1..x", "-1.2.x", "1.².x", f"1.{'9' * 5000}.x"):
+        assert registry_rows.server_of(key) is None, key
 
 
 # --- asked ---

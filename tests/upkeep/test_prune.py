@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import sys
 import threading
 import time
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -403,6 +405,14 @@ def test_dead_windows_of_ended_runs_are_closed_and_no_others(home: Home, tmux_se
     assert windows(tmux_server) == {live.run_id, "0123456789abcdef"}
     assert all(run.folder.exists() for run in (fine, bad, live))
     assert "work" in tmux_server.run("list-sessions")
+
+
+def test_a_name_of_a_server_that_means_none_hinders_no_prune(home: Home) -> None:
+    ended(home, age=0.5)
+    assert len(said(home, "poll", "--all")) > 1
+    with closing(sqlite3.connect(registry_of(home), isolation_level=None)) as book:
+        assert book.execute("UPDATE run SET server = 'gone'").rowcount == 1
+    assert pruned(home) == []
 
 
 def test_the_watcher_leaves_windows_of_runs_that_stay(home: Home, tmux_server: TmuxServer) -> None:

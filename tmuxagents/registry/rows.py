@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 VERSION = 4
 _BIGGEST = 2**63 - 1
+_MOST_DIGITS = 20  # of a pid or a start time
 # The member of a run's document that changes while nothing happens: the registry stores documents without it.
 VOLATILE = "elapsedSeconds"
 BLANK = "0"  # the name of a database that does not exist yet; all real names are longer
@@ -149,6 +150,13 @@ class Row:
 def server_key(socket: str, pid: int, started: int) -> str:
     """Return the key of one tmux server: two keys are equal only if socket, pid and start time are."""
     return f"{pid}.{started}.{socket}"
+
+
+def server_of(key: str) -> tuple[str, int, int] | None:
+    """Return socket, pid and start time of the tmux server with this key; None for any other text."""
+    pid, started, socket = [*key.split(".", 2), "", ""][:3]
+    is_key = socket and all(part.isdecimal() and len(part) <= _MOST_DIGITS for part in (pid, started))
+    return (socket, int(pid), int(started)) if is_key else None
 
 
 def plain(value: Any) -> Any:

@@ -1,7 +1,7 @@
 """The remains of runs besides their directories: windows, links, registry rows, stray files, checkouts.
 
-A checkout that another machine made here is removed once its work has come back. If a run that is removed
-here works on another machine, it is removed there, too.
+A checkout here holds the work of a run that another machine launched. It is removed once that machine has
+the work. A run of ours that works on another machine is removed there, too.
 
 Joins.
 """
@@ -19,6 +19,7 @@ from tmuxagents.machines import leavings, refs, requests
 from tmuxagents.machines.checkout import list_checkouts, list_unfinished
 from tmuxagents.records import is_run_id
 from tmuxagents.registry import database, learn
+from tmuxagents.registry.rows import server_of
 from tmuxagents.runs import directory
 from tmuxagents.system import places, process, project, removal
 from tmuxagents.tmux import servers
@@ -110,13 +111,14 @@ def close_windows(rows: Iterable[Row], caller: Caller, pruned: Pruned) -> None:
     """Close the windows of ended runs on live servers. A window at which a person looks stays."""
     by_server: dict[str, list[Row]] = {}
     for row in rows:
-        if row.server is not None:
-            by_server.setdefault(row.server, []).append(row)
+        by_server.setdefault(row.server or "", []).append(row)
     for server, its in by_server.items():
-        pid, started, socket = server.split(".", 2)
+        parts = server_of(server)
+        if parts is None:
+            continue
+        socket, pid, started = parts
         # Exactly this server must still listen there.
-        lives = process.start_time(int(pid)) == int(started)
-        if not lives or tmux.listening(socket) not in (int(pid), servers.UNKNOWN):
+        if process.start_time(pid) != started or tmux.listening(socket) not in (pid, servers.UNKNOWN):
             continue
         try:
             windows = tmux.Tmux(socket).windows

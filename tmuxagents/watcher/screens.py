@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from tmuxagents import tmux
 from tmuxagents.registry.database import Scope
+from tmuxagents.registry.rows import server_of
 from tmuxagents.runs import words
 from tmuxagents.tmux.servers import UNKNOWN
 
@@ -121,20 +122,13 @@ class Screens:
         if key in self._dead:
             return None
         if key not in self._screens:
-            server = server_of(key)
+            parts = server_of(key)
+            server = None if parts is None else tmux.ServerLife(*parts)
             if server is None or not server.lives:
                 self._dead.add(key)
                 return None
             self._screens[key] = Screen(server, self._wake, self._complain, self._furnish)
         return self._screens[key]
-
-
-def server_of(key: str) -> tmux.ServerLife | None:
-    """Return the server with this name in the registry; None if it is no such name."""
-    pid, started, socket = [*key.split(".", 2), "", ""][:3]
-    if not (pid.isdigit() and started.isdigit() and socket):
-        return None
-    return tmux.ServerLife(socket, int(pid), int(started))
 
 
 def _view(tally: Tally, marks: Sequence[str], lasting: Sequence[str], unreachable: int) -> View:
