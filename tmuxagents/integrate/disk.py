@@ -119,7 +119,7 @@ def make(path: str, *, private: bool) -> None:
 
 
 def remove(path: str, above: int = 0) -> None:
-    """Remove a folder and so many folders above it, as long as they are empty."""
+    """Remove a folder and `above` folders above it, as long as they are empty."""
     with contextlib.suppress(OSError):
         for _ in range(above + 1):
             os.rmdir(path)

@@ -237,7 +237,7 @@ def _without_server(before: bytes) -> bytes | None:
 
 
 def _is_without(after: bytes, before: bytes) -> bool:
-    """Say whether a text has no server of ours any more, and means the same otherwise."""
+    """Say whether a text no longer has our server, and means the same otherwise."""
     try:
         return SERVER not in _servers(after) and _rest(after) == _rest(before)
     except CannotEdit:

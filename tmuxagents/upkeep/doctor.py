@@ -138,7 +138,7 @@ def watcher(case: Case) -> Check:
 
 
 def runs(case: Case) -> Check:
-    """Check for lost runs that nobody has concluded."""
+    """Check for lost runs that are not concluded yet."""
     there = _open_runs(case)
     due = [run.run_id[: words.SHORT_ID] for run in there if run.is_due(time.time())]
     if due:

@@ -1,7 +1,7 @@
 """The remains of runs besides their directories: windows, links, registry rows, stray files, checkouts.
 
 A checkout here holds the work of a run that another machine launched. It is removed once that machine has
-the work. A run of ours that works on another machine is removed there, too.
+the work. If a run that is removed here works on another machine, it is removed there, too.
 
 Joins.
 """
