@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-# The outcome of an edit. FOREIGN: another program wrote the file; TAKEN: an entry that is not ours has our name.
+# The outcome of an edit. FOREIGN: another program wrote the file; TAKEN: another entry has our name.
 DONE, NOTHING, CHANGED, BROKEN = "done", "nothing", "changed", "broken"
 FOREIGN, TAKEN = "foreign", "taken"
 
