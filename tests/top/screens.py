@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tmuxagents.registry.lookup import Caller
-from tmuxagents.top import acts
 from tmuxagents.top.app import TopApp
 from tmuxagents.top.runs import TopRuns
 from tmuxagents.top.view import TopView
@@ -22,7 +21,7 @@ def top(home: Home, *, now: float = NOW, **how: Any) -> TopApp:
     """Return `top` for a home, at a moment."""
     caller = Caller(home.environment, str(home.project))
     view = TopView(**({"ended": True} | how))
-    return TopApp(view, TopRuns(caller), acts.act, clock=lambda: now)
+    return TopApp(view, TopRuns(caller), clock=lambda: now)
 
 
 def cells(app: TopApp) -> list[list[tuple[str, Style | None]]]:

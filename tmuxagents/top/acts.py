@@ -24,7 +24,7 @@ from tmuxagents.top.panes import Detail, RunTable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from textual.app import ComposeResult
 
@@ -36,133 +36,98 @@ if TYPE_CHECKING:
 _SELF = (sys.executable, "-P", "-m", "tmuxagents")
 
 
-# --- to the screen ----------------------------------------------------------------------------------------
+def act(app: TopApp, action: str) -> None:
+    """Carry out an action, on the screen or on the chosen run."""
+    if action not in _OF_RUN:
+        _on_screen(app, action)
+    elif (entry := app.view.entry) is not None:
+        refusal = (_IF_ENDED if entry.ended else _IF_ACTIVE).get(action)
+        if refusal is not None:
+            app.say(refusal)
+        else:
+            _on_run(app, entry, action)
 
 
-def _search(app: TopApp) -> None:
-    """Search runs, or words in the transcript."""
-    if app.in_detail:
-        app.let_type("search the transcript", app.view.seek)
-    else:
-        app.let_type("search runs: name, task, model, state", app.view.filter, app.view.search)
+def _on_screen(app: TopApp, action: str) -> None:  # noqa: C901, PLR0912  (a case for each action)
+    view = app.view
+    match action:
+        case keys.SEARCH if app.in_detail:
+            app.let_type("search the transcript", view.seek)
+        case keys.SEARCH:
+            app.let_type("search runs: name, task, model, state", view.filter, view.search)
+        case keys.AGAIN | keys.BEFORE:
+            app.query_one(Detail).find(steps=1 if action == keys.AGAIN else -1)
+        case keys.CLEAR:  # it ends both searches; without any, it goes back to the table
+            if not (view.sought or view.search):
+                app.in_detail = False
+            view.seek("")
+            view.filter("")
+        case keys.FOCUS:
+            app.in_detail = not app.in_detail
+        case keys.ZOOM:
+            app.screen.toggle_class("zoomed")
+            app.in_detail = app.screen.has_class("zoomed")
+        case keys.DIFF:
+            app.only_edits = not app.only_edits
+            app.say("Its edits only; d shows everything." if app.only_edits else "")
+        case keys.RIGHT | keys.LEFT:
+            view.sort_beside(1 if action == keys.RIGHT else -1, app.query_one(RunTable).columns)
+        case keys.ENDED:
+            view.ended = not view.ended
+            app.look_only()
+        case keys.EVERYWHERE:
+            view.everywhere = not view.everywhere
+            app.look_only()
+        case keys.COLUMNS:
+            app.push_screen(ColumnsBox(view), lambda _: app.draw())
+        case keys.HELP:
+            app.push_screen(HelpBox())
+        case keys.PALETTE:
+            app.push_screen(ActionsBox(), lambda chosen: app.action_do(chosen) if chosen else None)
+        case keys.LEAVE:
+            app.exit(0)
 
 
-def _clear(app: TopApp) -> None:
-    """End both searches; without any, go back to the table."""
-    if not (app.view.sought or app.view.search):
-        app.in_detail = False
-    app.view.seek("")
-    app.view.filter("")
+# --- on the chosen run, by the verbs of the command -------------------------------------------------------
+
+_OF_RUN = (keys.ATTACH, keys.MESSAGE, keys.STOP, keys.RETRY, keys.RESUME, keys.OUTPUT, keys.COPY)
+_IF_ENDED = {keys.MESSAGE: "It has ended; R continues it.", keys.STOP: "It has ended already."}
+_IF_ACTIVE = dict.fromkeys((keys.RETRY, keys.RESUME), "It has not ended yet.")
 
 
-def _focus(app: TopApp) -> None:
-    """Go to the detail, or back."""
-    app.in_detail = not app.in_detail
+def _on_run(app: TopApp, entry: Entry, action: str) -> None:  # noqa: C901  (a case for each action)
+    run_id, label = entry.run_id, entry.label
+    match action:
+        case keys.ATTACH:
+            with app.suspend():
+                problem = foreground.lend([*_SELF, "attach", run_id])
+            app.say(problem or "")
+            # A popup has no pane to return to. The run is shown behind it, so `top` leaves.
+            if problem is None and "TMUX" in os.environ and "TMUX_PANE" not in os.environ:
+                app.exit(0)
+        case keys.MESSAGE:
+            try:
+                sending.refuse(inspect(f"{app.runs.caller.runs}/{run_id}"))
+            except TmuxAgentsError as why:
+                app.say(why.message)
+            else:
+                _let_type(app, f"message to {label}", ["send", run_id, "-"], f"sent to {label}")
+        case keys.STOP:
 
+            def stop() -> None:
+                app.say(f"{label} is being stopped.")
+                _beside(app, ["stop", run_id], "", f"{label} is stopped")
 
-def _zoom(app: TopApp) -> None:
-    """Show the detail alone, or both."""
-    app.screen.toggle_class("zoomed")
-    app.in_detail = app.screen.has_class("zoomed")
-
-
-def _diff(app: TopApp) -> None:
-    """Show the edits only, or everything."""
-    app.only_edits = not app.only_edits
-    app.say("Its edits only; d shows everything." if app.only_edits else "")
-
-
-def _ended(app: TopApp) -> None:
-    """Show runs that ended long ago, or hide them."""
-    app.view.ended = not app.view.ended
-    app.look_only()
-
-
-def _everywhere(app: TopApp) -> None:
-    """Show all projects, or this one."""
-    app.view.everywhere = not app.view.everywhere
-    app.look_only()
-
-
-_OF_SCREEN: dict[str, Callable[[TopApp], object]] = {
-    keys.SEARCH: _search,
-    keys.AGAIN: lambda app: app.query_one(Detail).find(steps=1),
-    keys.BEFORE: lambda app: app.query_one(Detail).find(steps=-1),
-    keys.CLEAR: _clear,
-    keys.FOCUS: _focus,
-    keys.ZOOM: _zoom,
-    keys.DIFF: _diff,
-    keys.RIGHT: lambda app: app.view.sort_beside(1, app.query_one(RunTable).columns),
-    keys.LEFT: lambda app: app.view.sort_beside(-1, app.query_one(RunTable).columns),
-    keys.ENDED: _ended,
-    keys.EVERYWHERE: _everywhere,
-    keys.COLUMNS: lambda app: app.push_screen(ColumnsBox(app.view), lambda _: app.draw()),
-    keys.HELP: lambda app: app.push_screen(HelpBox()),
-    keys.PALETTE: lambda app: app.push_screen(
-        ActionsBox(), lambda action: app.action_do(action) if action else None
-    ),
-    keys.LEAVE: lambda app: app.exit(0),
-}
-
-
-# --- to the chosen run, by the verbs of the command -------------------------------------------------------
-
-
-def _attach(app: TopApp, entry: Entry) -> None:
-    with app.suspend():
-        problem = foreground.lend([*_SELF, "attach", entry.run_id])
-    app.say(problem or "")
-    # A popup has no pane to return to. The run is shown behind it, so `top` leaves.
-    if problem is None and "TMUX" in os.environ and "TMUX_PANE" not in os.environ:
-        app.exit(0)
-
-
-def _message(app: TopApp, entry: Entry) -> None:
-    if entry.ended:
-        app.say("It has ended; R continues it.")
-        return
-    try:
-        sending.refuse(inspect(f"{app.runs.caller.runs}/{entry.run_id}"))
-    except TmuxAgentsError as why:
-        app.say(why.message)
-        return
-
-    def send(text: str) -> None:
-        if text.strip():
-            _beside(app, ["send", entry.run_id, "-"], text, f"sent to {entry.label}")
-
-    app.let_type(f"message to {entry.label}", send)
-
-
-def _stop(app: TopApp, entry: Entry) -> None:
-    if entry.ended:
-        app.say("It has ended already.")
-        return
-
-    def stop() -> None:
-        app.say(f"{entry.label} is being stopped.")
-        _beside(app, ["stop", entry.run_id], "", f"{entry.label} is stopped")
-
-    app.ask(f"Stop {entry.label}?", stop)
-
-
-def _retry(app: TopApp, entry: Entry) -> None:
-    if entry.ended:
-        _beside(app, ["retry", entry.run_id], "", f"{entry.label} was launched again")
-    else:
-        app.say("It has not ended yet.")
-
-
-def _resume(app: TopApp, entry: Entry) -> None:
-    if not entry.ended:
-        app.say("It has not ended yet.")
-        return
-
-    def resume(text: str) -> None:
-        if text.strip():
-            _beside(app, ["resume", entry.run_id, "-"], text, f"{entry.label} continues")
-
-    app.let_type(f"next task for {entry.label}", resume)
+            app.ask(f"Stop {label}?", stop)
+        case keys.RETRY:
+            _beside(app, ["retry", run_id], "", f"{label} was launched again")
+        case keys.RESUME:
+            _let_type(app, f"next task for {label}", ["resume", run_id, "-"], f"{label} continues")
+        case keys.OUTPUT:
+            _output(app, entry)
+        case keys.COPY:
+            app.copy_to_clipboard(run_id)
+            app.say(f"copied {run_id}")
 
 
 def _output(app: TopApp, entry: Entry) -> None:
@@ -185,28 +150,14 @@ def _output(app: TopApp, entry: Entry) -> None:
             os.read(0, 1)
 
 
-def _copy(app: TopApp, entry: Entry) -> None:
-    app.copy_to_clipboard(entry.run_id)
-    app.say(f"copied {entry.run_id}")
+def _let_type(app: TopApp, prompt: str, arguments: Sequence[str], done: str) -> None:
+    """Let the person type a text, and run the command with it."""
 
+    def take(text: str) -> None:
+        if text.strip():
+            _beside(app, arguments, text, done)
 
-_OF_RUN = {
-    keys.ATTACH: _attach,
-    keys.MESSAGE: _message,
-    keys.STOP: _stop,
-    keys.RETRY: _retry,
-    keys.RESUME: _resume,
-    keys.OUTPUT: _output,
-    keys.COPY: _copy,
-}
-
-
-def act(app: TopApp, action: str) -> None:
-    """Carry out an action, on the screen or on the chosen run."""
-    if action in _OF_SCREEN:
-        _OF_SCREEN[action](app)
-    elif app.view.entry is not None:
-        _OF_RUN[action](app, app.view.entry)
+    app.let_type(prompt, take)
 
 
 def _beside(app: TopApp, arguments: Sequence[str], text: str, done: str) -> None:

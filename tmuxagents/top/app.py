@@ -13,7 +13,7 @@ from textual.binding import Binding
 from textual.containers import Container
 from textual.widgets import Input
 
-from tmuxagents.top import keys, panes, view
+from tmuxagents.top import acts, keys, panes, view
 from tmuxagents.top.panes import Detail, RunTable, StillLines
 from tmuxagents.top.runs import Transcript
 
@@ -34,10 +34,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class TopApp(App[int]):
-    """The whole screen.
-
-    `act` carries out the action of a key. `keep` gets the ids of the active runs, the oldest first.
-    """
+    """The whole screen. `keep` gets the ids of the active runs, the oldest first."""
 
     CSS = panes.CSS
     ENABLE_COMMAND_PALETTE = False  # `:` opens one with our actions alone
@@ -51,7 +48,6 @@ class TopApp(App[int]):
         self,
         view_: TopView,
         runs: TopRuns,
-        act: Callable[[TopApp, str], None],
         keep: Callable[[Sequence[str]], None] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -60,7 +56,6 @@ class TopApp(App[int]):
         self.animation_level = "none"
         self.view = view_
         self.runs = runs
-        self._act = act
         self._keep = keep
         self._clock = clock
         self._transcript: Transcript | None = None
@@ -256,6 +251,6 @@ class TopApp(App[int]):
             else:
                 self.view.go(action, page=max(1, self.query_one(RunTable).size.height - 2))
         else:
-            self._act(self, action)
+            acts.act(self, action)
         if self.is_running:
             self.draw(is_new=action in (keys.DIFF, keys.CLEAR, keys.ZOOM))

@@ -96,12 +96,14 @@ class Entry:
 def activity(entry: Entry, now: float) -> str:
     """Return the activity of a run or, if it has ended, why it failed or how its answer begins."""
     run = entry.run
-    if entry.ended:
-        good = entry.state == records.COMPLETED
-        said = _first_line(run["output"]) if good else cause.sentence(run["errorMessage"] or "")
-        if good and run.get("denied"):  # else the row would read as a plain success
-            said = ": ".join(filter(None, (words.denied(run["denied"]), said)))
-        return said or ("" if good else safe.line(str(run["reason"] or "")))
+    if entry.ended and entry.state != records.COMPLETED:
+        return cause.sentence(run["errorMessage"] or "") or safe.line(str(run["reason"] or ""))
+    if entry.ended:  # the first line of its answer, without the marks of markdown
+        drawn = flow.markdown_rows(safe.text((run["output"] or "")[:_BEGINNING]), _BEGINNING)
+        lines = ("".join(text for _, text in row).strip() for row in drawn)
+        said = next((line for line in lines if line), "")
+        # Without its denials, the row would read as a plain success.
+        return ": ".join(filter(None, (words.denied(run["denied"]), said))) if run.get("denied") else said
     where = f"on {safe.line(entry.host)}" if entry.host is not None else ""
     since = run.get("unreachableSince")
     if isinstance(since, (int, float)):
@@ -110,13 +112,6 @@ def activity(entry: Entry, now: float) -> str:
     quiet = now - heard if entry.state == records.RUNNING and isinstance(heard, (int, float)) else 0.0
     silence = f"quiet {figures.span(quiet)}" if quiet >= QUIET_S else ""
     return "  ".join(filter(None, (where, silence, safe.line(run["activity"] or ""))))
-
-
-def _first_line(answer: str | None) -> str:
-    """Return the first line of an answer, without the marks of markdown."""
-    drawn = flow.markdown_rows(safe.text((answer or "")[:_BEGINNING]), _BEGINNING)
-    lines = ("".join(text for _, text in row).strip() for row in drawn)
-    return next((line for line in lines if line), "")
 
 
 def amount(entry: Entry) -> str:

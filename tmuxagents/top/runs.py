@@ -78,17 +78,17 @@ class TopRuns:
                 found.cursor = registry.cursor(registry.last_change(), found.at)
         if self._cursor is None or is_news or found.counts["total"] < self._total:
             self._known = {}
-            rows = self._first(registry.rows(query.scope, limit=MOST), ended=ended)
+            since = time() - RECENT_S
+            rows = [
+                one
+                for one in registry.rows(query.scope, limit=MOST)
+                if ended or one.status not in ENDED or (one.ended_at or 0.0) >= since
+            ]
         builder.show([*found.active, *(row.run_id for row in rows)], rows)
         for shown in found.rows:
             entry = Entry(shown.run, shown.short, host=shown.host)
             self._known[entry.run_id] = entry
         return found
-
-    @staticmethod
-    def _first(rows: list[Row], *, ended: bool) -> list[Row]:
-        since = time() - RECENT_S
-        return [one for one in rows if ended or one.status not in ENDED or (one.ended_at or 0.0) >= since]
 
 
 _LIMITS = calls.Limits(
@@ -145,12 +145,12 @@ class Transcript:
 def _rows(blocks: Sequence[Block], width: int, before: Block | None, *, only_edits: bool) -> list[Spans]:
     """Return the rows of blocks; `before` is the block above them."""
     if only_edits:
-        return [row for block in blocks if _is_edit(block) for row in (*rows.of(block, width), [])]
+        changes = (calls.ADDED, calls.REMOVED)
+        found = []
+        for block in blocks:
+            if block.kind == story.CALL and any(what in changes for what, _ in block.parts):
+                found += [*rows.of(block, width), []]
+        return found
     found = rows.all_rows(blocks, width, before)
     is_first = before is None and blocks and blocks[0].kind == story.HEAD
     return found[1:] if is_first else found  # the name of the run is above all rows already
-
-
-def _is_edit(block: Block) -> bool:
-    changes = (calls.ADDED, calls.REMOVED)
-    return block.kind == story.CALL and any(what in changes for what, _ in block.parts)

@@ -103,22 +103,19 @@ class Table:
         self._order = order or SortOrder()
         longest = max((entry.name_columns for entry in entries), default=0)
         self._name = min(max(longest, _LEAST_NAME), _WIDEST_NAME, max(_LEAST_NAME, width // 3))
-        self.shown = self._chosen(wanted)
-
-    def _chosen(self, wanted: Sequence[str]) -> list[str]:
-        """Return the columns that have something to show, as many as fit."""
-        room = self.width - _LEFT - self._name - _GAP - _LEAST_ACTIVITY
+        # The columns that have something to show, as many as fit.
+        room = width - _LEFT - self._name - _GAP - _LEAST_ACTIVITY
         there: list[str] = []
         for name in _FIRST_TO_STAY:
             column = COLUMNS[name]
             needed = column.width + _GAP
             if name not in wanted or needed > room:
                 continue
-            if name in _MAY_BE_EMPTY and not any(column.cell(entry, 0.0) for entry in self.entries):
+            if name in _MAY_BE_EMPTY and not any(column.cell(entry, 0.0) for entry in entries):
                 continue
             there.append(name)
             room -= needed
-        return [name for name in COLUMNS if name in there]
+        self.shown = [name for name in COLUMNS if name in there]
 
     def _widths(self) -> list[tuple[str, int]]:
         before = [(NAME, self._name), *((name, COLUMNS[name].width) for name in self.shown)]

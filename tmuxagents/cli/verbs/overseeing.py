@@ -82,7 +82,7 @@ def top_verb(*, ended: bool, everywhere: bool, keeps: bool) -> None:
     """
     if not printing.has_person() or os.environ.get("TERM", "dumb") == "dumb":
         raise Unusable("top needs a terminal.", kind="no-tty", hint=_HINT)
-    from tmuxagents.top import acts, app, runs, view  # noqa: PLC0415  (textual, for this verb alone)
+    from tmuxagents.top import app, runs, view  # noqa: PLC0415  (textual, for this verb alone)
 
     caller = lookup.here()
     keep = None
@@ -92,7 +92,7 @@ def top_verb(*, ended: bool, everywhere: bool, keeps: bool) -> None:
         keeper = opening.keeper(os.environ, caller.folder)
         keep = keeper.keep if keeper is not None else None
     shown = view.TopView(ended=ended, everywhere=everywhere)
-    raise SystemExit(app.TopApp(shown, runs.TopRuns(caller), acts.act, keep).show())
+    raise SystemExit(app.TopApp(shown, runs.TopRuns(caller), keep).show())
 
 
 # --- send, answer, stop ---
