@@ -281,14 +281,13 @@ class Batch:
 def parse_files(words: Iterable[str], cwd: str) -> list[FileSpec]:
     """Parse the `--file` options of a command line. A word that is the name of a file means that file."""
     return [
-        prompt.parse(word, is_file=prompt_file.is_there(_absolute(word, cwd)), field="--file")
-        for word in words
+        prompt.parse(word, is_file=os.path.lexists(_absolute(word, cwd)), field="--file") for word in words
     ]
 
 
 def file_blocks(specs: Sequence[FileSpec], cwd: str, *, allow_outside: bool = False) -> list[str]:
     """Return a block for each file. For a file that cannot be read, the block says so; nothing fails."""
-    folder = prompt_file.resolve(cwd)
+    folder = os.path.realpath(cwd)
 
     def may(resolved: str) -> bool:
         return prompt.may_be_read(resolved, folder, allow_outside=allow_outside)

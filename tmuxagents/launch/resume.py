@@ -23,7 +23,7 @@ from tmuxagents.records import BATCH, LIVE
 from tmuxagents.registry import sessions
 from tmuxagents.runs import conversation, directory, output, prompt, seal
 from tmuxagents.runs.inspect import inspect
-from tmuxagents.system import prompt_file as files
+from tmuxagents.system import prompt_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -260,9 +260,9 @@ class _Turn:
             return continued.kept_session(
                 self._before.plan, self._before.state, keeps_unanswered=agent.keeps_unanswered
             )
-        own = f"{files.resolve(self._launcher.caller.runs)}/{run_id}/{directory.SESSION}"
+        own = f"{os.path.realpath(self._launcher.caller.runs)}/{run_id}/{directory.SESSION}"
         # Like the files for a prompt, it is read whole, up to a limit, and no other file in its place.
-        found = files.read(own, limit=SESSION_LIMIT, may=lambda there: there == own)
+        found = prompt_file.read(own, limit=SESSION_LIMIT, may=lambda there: there == own)
         if found.problem is not None or agent is None:
             problem = _PROBLEMS.get(found.problem or "", "cannot be read")
             return ChildSession(problem=continued.file_problem(run_id, problem))
@@ -279,7 +279,7 @@ class _Turn:
         if self._wanted.cwd is not None:
             return self._wanted.cwd
         # A child works in the folder that its session names, even if the plan's path leads elsewhere by now.
-        if self._child.problem is None and files.resolve(recorded) != files.resolve(self._child.cwd):
+        if self._child.problem is None and os.path.realpath(recorded) != os.path.realpath(self._child.cwd):
             there = self._child.cwd
             self.warnings.append(f"the child works in {there}, as its own session says, not in {recorded}")
             return there

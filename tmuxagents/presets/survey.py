@@ -205,7 +205,7 @@ def scan(folder: str, within: str | None = None) -> Iterator[catalogue.SkillFile
 
 
 def _read(folder: str, name: str, within: str | None) -> catalogue.SkillFile:
-    bounds = None if within is None else prompt_file.resolve(within)
+    bounds = None if within is None else os.path.realpath(within)
 
     def may(real: str) -> bool:
         if bounds is not None and not f"{real}/".startswith(f"{bounds.rstrip('/')}/"):

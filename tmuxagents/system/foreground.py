@@ -51,11 +51,17 @@ def _deaf() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-class Lent:
-    """A program that has our terminal while we do something else. Raises OSError if it cannot be started."""
+class Beside:
+    """A program on our terminal while we do something else. Raises OSError if it cannot be started.
 
-    def __init__(self, argv: Sequence[str], environment: Mapping[str, str]) -> None:
-        self._process = subprocess.Popen(argv, env=environment)
+    `reads`: it also reads what the person types.
+    """
+
+    def __init__(
+        self, argv: Sequence[str], environment: Mapping[str, str] | None = None, *, reads: bool = False
+    ) -> None:
+        stdin = None if reads else subprocess.DEVNULL
+        self._process = subprocess.Popen(argv, stdin=stdin, env=environment)
 
     @property
     def is_over(self) -> bool:
@@ -63,39 +69,24 @@ class Lent:
         return self._process.poll() is not None
 
     def end(self) -> None:
-        """Ask the program to end."""
+        """End the program."""
         self._process.terminate()
+        self._process.wait()
 
 
 def lend(argv: Sequence[str]) -> str | None:
     """Let a program use the terminal; return its error message, None if it succeeded."""
     with _deaf():
-        done = subprocess.run(argv, stderr=subprocess.PIPE, check=False)
-    said = done.stderr.decode("utf-8", "replace").strip()
-    return (said or f"It left with {done.returncode}.") if done.returncode else None
+        return _problem(subprocess.run(argv, stderr=subprocess.PIPE, check=False))
 
 
 def aside(argv: Sequence[str], text: bytes) -> str | None:
     """Let a program without a terminal read a text; return its error message, None if it succeeded."""
-    done = subprocess.run(argv, input=text, capture_output=True, check=False, start_new_session=True)
+    return _problem(
+        subprocess.run(argv, input=text, capture_output=True, check=False, start_new_session=True)
+    )
+
+
+def _problem(done: subprocess.CompletedProcess[bytes]) -> str | None:
     said = done.stderr.decode("utf-8", "replace").strip()
     return (said or f"It left with {done.returncode}.") if done.returncode else None
-
-
-class Beside:
-    """A program that works beside us, until it is done or we end it. `quiet`: its output is discarded."""
-
-    def __init__(self, argv: Sequence[str], *, quiet: bool = False) -> None:
-        words = subprocess.DEVNULL if quiet else None
-        self._process = subprocess.Popen(
-            argv, stdin=subprocess.DEVNULL, stdout=words, stderr=words, start_new_session=quiet
-        )
-
-    def is_over(self) -> bool:
-        """Say whether it is done."""
-        return self._process.poll() is not None
-
-    def end(self) -> None:
-        """End it."""
-        self._process.terminate()
-        self._process.wait()

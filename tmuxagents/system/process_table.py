@@ -35,10 +35,8 @@ if TYPE_CHECKING:
 
 MARKER = b"TMUXAGENTS_RUN="
 ROLE = b"TMUXAGENTS_ROLE="
-_WRAPPER = (
-    [b"-I", b"-S"],
-    b"/tmuxagents/_wrap.py",
-)  # the last words of a wrapper's command line before its run
+# A wrapper's command line ends with these flags, this program, and its run directory.
+_WRAPPER_FLAGS, _WRAPPER_BOOT = [b"-I", b"-S"], b"/tmuxagents/_wrap.py"
 _WATCH = f"{os.path.dirname(os.path.dirname(os.path.abspath(__file__)))}/_watch.py"
 WATCHER, HOOK = "watcher", "hook"  # the roles that spare a process
 _TRIES, _PAUSE_S = 3, 0.01
@@ -103,7 +101,7 @@ def _wraps(pid: int, run_id: str) -> bool:
     try:
         words = read(f"/proc/{pid}/cmdline").split(b"\0")[:-1]
         (*flags, boot, run_dir) = words[-4:] if len(words) > 4 else (b"", b"")  # noqa: PLR2004  (and an interpreter)
-        is_one = flags == _WRAPPER[0] and boot.endswith(_WRAPPER[1])
+        is_one = flags == _WRAPPER_FLAGS and boot.endswith(_WRAPPER_BOOT)
         if not is_one or os.path.basename(run_dir) != run_id.encode():
             return False
         return os.stat(f"/proc/{pid}/ns/pid").st_ino == pid_namespace()
@@ -159,8 +157,17 @@ def _row(pid: int) -> ProcessRow | None:
 def _marks(pid: int) -> tuple[str | None, str | None]:
     """Return the run marker and the role in a process's environment."""
     marker = role = None
+    path = f"/proc/{pid}/environ"
     try:
-        environment = _environment(pid)
+        environment = _asked(read, path)
+        for _ in range(_STARTING_TRIES):  # a process that becomes another program will have a new one
+            if environment:
+                break
+            starting = _is_starting(pid)
+            environment = _asked(read, path)  # it may have got one before that look
+            if not starting:
+                break
+            time.sleep(_STARTING_S)
     except OSError as error:
         unless_gone(error)
         return None, None
@@ -181,21 +188,6 @@ def _watches(pid: int) -> bool:
         unless_gone(error)
         return False
     return ours and words[1:3] == [b"-P", os.fsencode(_WATCH)]
-
-
-def _environment(pid: int) -> bytes:
-    """Return a process's environment; wait for a new one if it is becoming another program."""
-    path = f"/proc/{pid}/environ"
-    environment = _asked(read, path)
-    for _ in range(_STARTING_TRIES):
-        if environment:
-            break
-        starting = _is_starting(pid)
-        environment = _asked(read, path)  # it may have got one before that look
-        if not starting:
-            break
-        time.sleep(_STARTING_S)
-    return environment
 
 
 def _is_starting(pid: int) -> bool:

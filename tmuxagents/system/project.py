@@ -48,13 +48,12 @@ def _mount_points() -> set[str]:
             fields = [line.split(b" ", 5)[4] for line in lines.read().split(b"\n") if line]
     except OSError:
         return set()
-    return {os.fsdecode(_unescaped(field) if b"\\" in field else field) for field in fields}
-
-
-def _unescaped(field: bytes) -> bytes:
-    """Return the real path: mountinfo writes blanks and backslashes in octal."""
-    first, *others = field.split(b"\\")
-    return first + b"".join(bytes((int(other[:3], 8),)) + other[3:] for other in others)
+    found = set()
+    for field in fields:
+        first, *others = field.split(b"\\")  # a blank or a backslash in a path is written in octal
+        signs = (bytes((int(other[:3], 8),)) + other[3:] for other in others)
+        found.add(os.fsdecode(first + b"".join(signs)))
+    return found
 
 
 def link(project: str, run_dir: str) -> bool:

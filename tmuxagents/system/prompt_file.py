@@ -21,16 +21,7 @@ if TYPE_CHECKING:
 
 # The errors of opening a path where nothing is.
 _NOTHING_THERE = (errno.ENOENT, errno.ENOTDIR)
-
-
-def is_there(path: str) -> bool:
-    """Say whether something has this name, even a link that leads nowhere."""
-    return os.path.lexists(path)
-
-
-def resolve(path: str) -> str:
-    """Return the real path, with links resolved as far as they lead."""
-    return os.path.realpath(path)
+_FLAGS = os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def read(path: str, *, limit: int, may: Callable[[str], bool]) -> FileText:
@@ -40,24 +31,24 @@ def read(path: str, *, limit: int, may: Callable[[str], bool]) -> FileText:
     except ValueError:  # a NUL, or half a character: no file has such a name
         return FileText(problem=records.MISSING)
     except OSError as error:
-        if not may(resolve(path)):  # outside, not even the existence of a file is disclosed
+        if not may(os.path.realpath(path)):  # outside, not even the existence of a file is disclosed
             return FileText(problem=records.OUTSIDE)
         return FileText(problem=records.MISSING if error.errno in _NOTHING_THERE else records.UNREADABLE)
     try:
-        if not may(os.readlink(_handle_path(handle))):
+        opened = f"/proc/self/fd/{handle}"
+        if not may(os.readlink(opened)):
             return FileText(problem=records.OUTSIDE)
-        return _read_opened(handle, limit)
+        return _read_opened(opened, limit)
     except OSError:
         return FileText(problem=records.UNREADABLE)
     finally:
         os.close(handle)
 
 
-def _read_opened(handle: int, limit: int) -> FileText:
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
+def _read_opened(path: str, limit: int) -> FileText:
+    if not stat.S_ISREG(os.stat(path).st_mode):
         return FileText(problem=records.UNREADABLE)
-    flags = os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC
-    with open(os.open(_handle_path(handle), flags), "rb") as file:
+    with open(os.open(path, _FLAGS), "rb") as file:
         size = os.fstat(file.fileno()).st_size
         data = file.read(limit + 1) if size <= limit else b""
     size = max(size, len(data))
@@ -67,7 +58,3 @@ def _read_opened(handle: int, limit: int) -> FileText:
         return FileText(data.decode("utf-8"), size=size)
     except UnicodeDecodeError:
         return FileText(size=size, problem=records.UNREADABLE)
-
-
-def _handle_path(handle: int) -> str:
-    return f"/proc/self/fd/{handle}"

@@ -284,7 +284,7 @@ class Attached(Silence):
         self._viewer: Viewer | None = viewer
         self._interrupts = interrupts
         self._after = after
-        self._client: foreground.Lent | None = None
+        self._client: foreground.Beside | None = None
 
     def __enter__(self) -> Self:
         self._after.__enter__()
@@ -306,7 +306,7 @@ class Attached(Silence):
             viewer.warnings = [warning for warning in viewer.warnings if warning not in known]
             try:
                 argv = attaching.way_to(inspect(self._first.run_dir), viewer)
-                self._client = foreground.Lent(argv, attaching.outside()) if argv else None
+                self._client = foreground.Beside(argv, attaching.outside(), reads=True) if argv else None
             except (TmuxAgentsError, OSError) as error:  # the children continue all the same
                 printing.warn([f"not attached: {error}"])
         shows = self._client is not None and not self._client.is_over
