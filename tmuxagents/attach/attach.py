@@ -1,9 +1,9 @@
-"""Show a person the window of a run, or a session: choose the terminal, and the one step of tmux for it.
+"""Show a person the window of a run, or a session: choose the terminal, and the one tmux step that shows it.
 
 No other client is moved, and no terminal gets one tmux inside another. Each step checks the run's tag itself.
 A client's terminal can be lent: the client is detached, and a program attaches the terminal to the run. When
-the person leaves the run, the program attaches the terminal to the pane it came from. So prefix-d leads back,
-also from another server.
+the person leaves the run, the program attaches the terminal to its former pane. So prefix-d leads back, also
+from another server.
 
 A run's window is the one with its tag, on exactly the tmux server that its wrapper named: socket, pid and
 start time must agree. A window is reported as gone only if its server has answered.

@@ -36,12 +36,12 @@ class Limits(Record):
     """How much of a call is shown."""
 
     output: int  # lines of a call that went well
-    failed: int
-    edited: int
-    written: int
+    failed: int  # lines of a call that failed
+    edited: int  # lines of a diff
+    written: int  # lines of a new file
     answer: int  # characters of an answer
     all: bool  # show the text that was read or listed, not only its size
-    blocks: int  # kept in a story
+    blocks: int  # that a story keeps
     size: int  # characters of all kept blocks
 
     __slots__ = tuple(__annotations__)
@@ -78,7 +78,7 @@ def asked(tool: str, args: Any, limits: Limits) -> list[Part]:
 
 
 def about(tool: str, args: Any) -> str:
-    """Return what the phrase of a call leaves out: the size of a change, or all arguments."""
+    """Return the part of a call that its phrase does not tell: the size of a change, or all arguments."""
     if not isinstance(args, dict) or not args:
         return ""
     if tool == "edit":

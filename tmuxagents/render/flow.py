@@ -77,7 +77,10 @@ def _broken(line: Row, room: int) -> list[Row]:
 
 
 def _words(line: Row) -> Iterator[tuple[Row, int]]:
-    """Yield words and the blanks between them. A word may have several styles. A wide letter is a word."""
+    """Yield each word, and the blanks between two words, with its columns.
+
+    A word may have several styles. A wide letter is a word.
+    """
     word: Row = []
     wide = 0
     for style, text in line:

@@ -87,7 +87,7 @@ _LINES = {calls.ADDED: "ins", calls.REMOVED: "del", calls.GAP: "i", calls.SAME: 
 
 
 class RunPage(NamedTuple):
-    """One run of a page: its name, its status, and its blocks."""
+    """One run of a page: its key in addresses, its name, its status, and its blocks."""
 
     key: str
     name: str

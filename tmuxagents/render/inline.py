@@ -59,7 +59,7 @@ class _Inline:
         self._at = 0
         self._found: list[Piece] = []
         self._plain: list[str] = []
-        self._dead: Dead = set()
+        self._dead: Dead = set()  # the searches that found nothing
         self._special = _SPECIAL + "h" * ("://" in text)
 
     def read(self) -> list[Piece]:

@@ -1,4 +1,4 @@
-"""The places that the environment names, and which of them other users could have written. Parses nothing.
+"""The files and folders that the environment names, and whether other users could have written them.
 
 The state directory must be ours alone. A settings file must be ours or root's.
 

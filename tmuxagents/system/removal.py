@@ -12,7 +12,7 @@ import time
 
 from tmuxagents.system import identity
 
-HIDDEN = ".removing-"  # how a run that is being removed is called, beside the others
+HIDDEN = ".removing-"  # begins the name of a run directory that is being removed
 _LIMIT_S = 60.0
 _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -45,8 +45,8 @@ def size(path: str) -> int:
 def remove(path: str) -> None:
     """Remove a file, or a folder with all that is in it. Raises OSError for what cannot be removed.
 
-    A folder inside a folder is moved up first. So the depth of what a child has built does not matter, nor
-    does another process that removes the same at this moment.
+    A folder inside a folder is moved up first. So this works at any depth, and beside another process that
+    removes the same files.
     """
     with contextlib.suppress(FileNotFoundError, IsADirectoryError):
         os.unlink(path)

@@ -14,8 +14,7 @@ _DEEPEST = 5
 _CODE = 3  # digits of an HTTP status
 _NOISE = ("error", "http", "status", "code", "api")  # these say only that something failed
 _MARK = '"message":'
-CANCELLED = "The parent cancelled the call."  # a person may have been the parent
-_IN_WORDS = {CANCELLED: "cancelled"}
+_CANCELLED = "The parent cancelled the call."  # a person may have been the parent
 
 
 def sentence(message: str) -> str:
@@ -23,8 +22,8 @@ def sentence(message: str) -> str:
 
     `429: {"message": "Quota exceeded."}` becomes `Quota exceeded (429)`.
     """
-    if message in _IN_WORDS:
-        return _IN_WORDS[message]
+    if message == _CANCELLED:
+        return "cancelled"
     flat = safe.line(message[:_LONGEST])
     at = flat.find("{")
     if at < 0:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 _UNITS = ("", "k", "M", "G")
 _STEP = 1000
-_LEAST, _CENTS_FROM = 0.00005, 0.99995  # of a cost: the least exact figure, the least rounded to cents
+_LEAST, _CENTS_FROM = 0.00005, 0.99995  # costs: the least that has a figure, the least in whole cents
 _MINUTE, _HOUR = 60, 3600
 _SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 _WRITTEN = {"y": 365 * 86400, "w": 7 * 86400, **_SECONDS}  # units that people may write, too

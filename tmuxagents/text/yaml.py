@@ -9,6 +9,7 @@ alone refuses them.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 import yaml
 
@@ -53,29 +54,21 @@ class Malformed(ValueError):
         self.field = field
 
 
-class Loaded:
+class Loaded(NamedTuple):
     """A YAML value, the same value with its scalars as written, and the line of each part."""
 
-    __slots__ = ("lines", "value", "written")
-
-    def __init__(self, value: Any, written: Any, lines: dict[tuple[str | int, ...], int]) -> None:
-        self.value = value
-        self.written = written
-        self.lines = lines  # by path, such as ("tasks", 0, "model")
+    value: Any
+    written: Any
+    lines: dict[tuple[str | int, ...], int]  # by path, such as ("tasks", 0, "model")
 
 
-class Frontmatter:
+class Frontmatter(NamedTuple):
     """A header and the text below it. Without a header there are no fields, and all text is body."""
 
-    __slots__ = ("body", "fields", "lines", "written")
-
-    def __init__(
-        self, fields: dict[str, Any], written: dict[str, Any], lines: dict[str, int], body: str
-    ) -> None:
-        self.fields = fields
-        self.written = written
-        self.lines = lines
-        self.body = body
+    fields: dict[str, Any]
+    written: dict[str, Any]
+    lines: dict[str, int]
+    body: str
 
 
 def parse(text: str) -> Frontmatter:

@@ -1,4 +1,7 @@
-"""What a person has chosen, searched for and sorted by in `top`; and the lines around the table. Pure."""
+"""The view of `top`: the chosen run, the searches, the order and the columns; and the lines around the table.
+
+Pure.
+"""
 
 from __future__ import annotations
 
