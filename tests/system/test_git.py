@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,6 +13,9 @@ from tests.harness import PATH, eventually
 from tmuxagents.errors import Unusable
 from tmuxagents.system import git, identity
 from tmuxagents.system.git import Git, GitAnswer, GitRefused
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture
