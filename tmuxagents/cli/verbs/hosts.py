@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import click
 
 from tmuxagents.agents import AGENTS
-from tmuxagents.cli import asking, printing, values
+from tmuxagents.cli import printing, values
 from tmuxagents.errors import BadRequest, NotPossible, TmuxAgentsError, Unusable
 from tmuxagents.machines import build, hosts, install, link, ssh
 from tmuxagents.registry import lookup
@@ -141,7 +141,7 @@ def _added(host: Host, *, yes: bool) -> tuple[Host, list[Check]]:
         if not yes:
             folder = safe.line(found.program.rpartition("/")[0])
             question = f"Install tmuxagents {build.version()} on {host.name}, in {folder}?"
-            asking.confirm(question, default=True)
+            values.confirm(question, default=True)
         if printing.is_terminal(printing.ERR):
             printing.lines(["installing…"], printing.ERR)
         install.install(host, found, os.environ)

@@ -7,7 +7,7 @@ import os
 
 import click
 
-from tmuxagents.cli import asking, printing, values
+from tmuxagents.cli import printing, values
 from tmuxagents.errors import BadRequest
 from tmuxagents.presets import catalogue, change, describe, editing
 from tmuxagents.presets.fields import BODY, DESCRIPTION, GLOBAL, PRESET, PROFILE, PROJECT
@@ -181,16 +181,16 @@ def _edited(draft: PresetFile) -> PresetFile:
     """Open a draft in an editor until it is good; raise Cancelled if nothing was changed."""
     before = draft.text
     while True:
-        edited = asking.edited(draft.text)
+        edited = values.edited(draft.text)
         if edited is None or edited == before:
-            raise asking.Cancelled
+            raise values.Cancelled
         draft = draft._replace(text=edited)
         flaws = editing.flaws_of(draft)
-        if not flaws or not asking.is_possible():
+        if not flaws or not values.can_ask():
             return draft  # the caller refuses a bad draft
         printing.lines((safe.line(flaw.words()) for flaw in flaws), printing.ERR)
         if not click.confirm("Edit again?", default=True, err=True):
-            raise asking.Cancelled
+            raise values.Cancelled
 
 
 @presets.command(epilog='Example: tmuxagents presets new writer -d "Writes docs" -t read,edit,write')
@@ -207,12 +207,12 @@ def new(*, name: str, is_profile: bool, in_project: bool, in_editor: bool, asks:
     shelf = _shelf()
     draft = shelf.place(name, kind=kind, source=PROJECT if in_project else GLOBAL)
     fields = _given(kind, how)
-    if not (fields or in_editor or asking.is_possible()):
+    if not (fields or in_editor or values.can_ask()):
         raise _without_terminal()
     if asks:
-        answers = editing.ask_for_preset(kind, name, draft.source, asking.OnTerminal())
+        answers = editing.ask_for_preset(kind, name, draft.source, values.OnTerminal())
         if answers is None:
-            raise asking.Cancelled
+            raise values.Cancelled
         draft, fields = shelf.place(name, kind=kind, source=answers.source), answers.fields | fields
     text = editing.compose(name, fields, kind) if fields or asks else editing.template(name, kind)
     draft = draft._replace(text=text)
@@ -233,7 +233,7 @@ def edit(*, name: str, in_editor: bool, **how: Any) -> None:
     if fields:
         made, lost = change.change(draft, fields)
         _tell(made, as_json=how["as_json"], lost=lost)
-    elif in_editor or asking.is_possible():
+    elif in_editor or values.can_ask():
         _tell(change.rewrite(_edited(draft)), as_json=how["as_json"])
     else:
         raise _without_terminal()
@@ -248,7 +248,7 @@ def rm(*, name: str, yes: bool, as_json: bool) -> None:
     found = _named(name)
     printing.lines((safe.line(one.path) for one in found if one.of is None), printing.ERR)
     if not yes:
-        asking.confirm(f'Remove the preset "{safe.line(name)}"?')
+        values.confirm(f'Remove the preset "{safe.line(name)}"?')
     removed = change.remove(found)
     if as_json:
         printing.document({"v": 1, "removed": removed})

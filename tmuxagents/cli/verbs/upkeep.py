@@ -7,7 +7,7 @@ import os
 import click
 
 from tmuxagents import __version__
-from tmuxagents.cli import asking, group, printing, values
+from tmuxagents.cli import group, printing, values
 from tmuxagents.errors import BadConfig, BadRequest
 from tmuxagents.integrate import config as changes
 from tmuxagents.integrate.config import SettingsFiles
@@ -137,7 +137,7 @@ def edit_settings(*, in_project: bool) -> None:
     files, source = _settings_files(in_project=in_project)
     text = files.text(source)
     while True:
-        saved = asking.edited(text, suffix=".json")
+        saved = values.edited(text, suffix=".json")
         if saved is None or saved == text:
             printing.lines(["nothing was changed"], printing.ERR)
             return
