@@ -32,52 +32,35 @@ REPORTED, ESTIMATED, NO_COST = "reported", "estimated", "none"
 BY_EVENT, BY_EXIT = "event", "exit"  # what proves the end of a run
 
 
-class Capabilities(Record):
+class Facts(Record):
+    """A record of one agent. The defaults of its fields are the values of most agents."""
+
+    def fields(self) -> dict[str, Any]:
+        """Return the fields by their names."""
+        return {name: getattr(self, name) for name in type(self).__annotations__}
+
+
+class Capabilities(Facts):
     """The abilities of one agent."""
 
-    seats: Sequence[str]  # that of a batch run first
-    takes_model: bool
-    lists_models: bool
-    permissions: Sequence[str]  # empty: it knows no such levels
-    default_permission: str | None
-    steer: bool  # a batch run takes messages while it works
-    resume: bool  # a later run can continue its session
-    system_prompt: Sequence[str]
-    profiles: bool  # profiles hold its own flags
-    tools: Mapping[str, str]  # our name of a tool -> its own; empty: lists of tools are refused
-    reads_tools: bool  # it also takes names of its own tools
-    structured: bool  # an answer in a given form
-    limits: Sequence[str]  # limits of its own that can be set
-    usage: str
-    cost: str
-    evidence: str
-    oldest: str | None  # the oldest version that is known to work
-    tested: str | None  # the version that the recordings come from
-
-    __slots__ = tuple(__annotations__)
-
-
-# The capabilities of most agents: each agent changes what is different.
-USUAL = Capabilities(
-    seats=(STREAM,),
-    takes_model=True,
-    lists_models=False,
-    permissions=LEVELS,
-    default_permission=EDIT,
-    steer=False,
-    resume=True,
-    system_prompt=(),
-    tools={},
-    reads_tools=False,
-    structured=False,
-    profiles=False,
-    limits=(),
-    usage=OF_RUN,
-    cost=NO_COST,
-    evidence=BY_EVENT,
-    oldest=None,
-    tested=None,
-)
+    seats: Sequence[str] = (STREAM,)  # that of a batch run first
+    takes_model: bool = True
+    lists_models: bool = False
+    permissions: Sequence[str] = LEVELS  # empty: it knows no such levels
+    default_permission: str | None = EDIT
+    steer: bool = False  # a batch run takes messages while it works
+    resume: bool = True  # a later run can continue its session
+    system_prompt: Sequence[str] = ()
+    profiles: bool = False  # profiles hold its own flags
+    tools: Mapping[str, str] = {}  # our name of a tool -> its own; empty: lists of tools are refused
+    reads_tools: bool = False  # it also takes names of its own tools
+    structured: bool = False  # an answer in a given form
+    limits: Sequence[str] = ()  # limits of its own that can be set
+    usage: str = OF_RUN
+    cost: str = NO_COST
+    evidence: str = BY_EVENT
+    oldest: str | None = None  # the oldest version that is known to work
+    tested: str | None = None  # the version that the recordings come from
 
 
 # --- its own agent files ---
@@ -85,39 +68,21 @@ USUAL = Capabilities(
 MARKDOWN, TOML = ".md", ".toml"
 
 
-class AgentFiles(Record):
+class AgentFiles(Facts):
     """A brand's own agent files: where they lie, and what their keys mean (presets/foreign)."""
 
     agent: str
     title: str  # as people call the brand
-    own: str  # the user's folders, in the agent's own one, separated by commas
+    own: str = "agents"  # the user's folders, in the agent's own one, separated by commas
     project: Sequence[str]  # a project's folders
-    suffix: str
-    titled: bool  # the header gives the name; else the file's name does
-    body: str | None  # the key of the prompt; None: the text below the header
-    tools: Mapping[str, Sequence[str]]  # its name of a tool, in lower case -> our names
-    own_tools: Sequence[str]  # tools that only it has
-    switches: bool  # tools are switched off one by one
-    permission: tuple[str, Mapping[str, str]] | None  # the key of its mode, and its modes -> our levels
-    harmless: Sequence[str]  # keys that change neither what a child may do nor how it works
-
-    __slots__ = tuple(__annotations__)
-
-
-USUAL_FILES = AgentFiles(
-    agent="",
-    title="",
-    own="agents",
-    project=(),
-    suffix=MARKDOWN,
-    titled=True,
-    body=None,
-    tools={},
-    own_tools=(),
-    switches=False,
-    permission=None,
-    harmless=("color",),
-)
+    suffix: str = MARKDOWN
+    titled: bool = True  # the header gives the name; else the file's name does
+    body: str | None = None  # the key of the prompt; None: the text below the header
+    tools: Mapping[str, Sequence[str]] = {}  # its name of a tool, in lower case -> our names
+    own_tools: Sequence[str] = ()  # tools that only it has
+    switches: bool = False  # tools are switched off one by one
+    permission: tuple[str, Mapping[str, str]] | None = None  # the key of its mode; its modes -> our levels
+    harmless: Sequence[str] = ("color",)  # keys that change neither what a child may do nor how it works
 
 
 # --- the questions to it ---

@@ -72,7 +72,7 @@ class Acp(Agent):
         """Return what the protocol can do. If an agent lacks a part of it, the run ends before its prompt."""
         from tmuxagents.agents import capabilities as can  # noqa: PLC0415  (no wrapper needs them)
 
-        return can.USUAL.changed(
+        return can.Capabilities(
             seats=(can.DUPLEX,),
             permissions=can.PERMISSIONS,
             steer=True,
@@ -99,7 +99,7 @@ class Command(Agent):
         """Return the capabilities of a command: it takes a prompt, answers, and exits."""
         from tmuxagents.agents import capabilities as can  # noqa: PLC0415  (no wrapper needs them)
 
-        return can.USUAL.changed(
+        return can.Capabilities(
             seats=(can.COMMAND,),
             takes_model=False,
             permissions=(),

@@ -64,9 +64,9 @@ class Gemini(Agent):
 
     def agent_files(self) -> AgentFiles:
         """Return the meaning of its own agent files."""
-        from tmuxagents.agents.capabilities import USUAL_FILES  # noqa: PLC0415  (only presets ask)
+        from tmuxagents.agents.capabilities import AgentFiles  # noqa: PLC0415  (only presets ask)
 
-        return USUAL_FILES.changed(
+        return AgentFiles(
             agent=self.name,
             title="Gemini CLI",
             own=".gemini/agents",
@@ -78,9 +78,9 @@ class Gemini(Agent):
 
     def capabilities(self) -> Capabilities:
         """Return its capabilities."""
-        from tmuxagents.agents.capabilities import USUAL  # noqa: PLC0415  (no wrapper needs them)
+        from tmuxagents.agents.capabilities import Capabilities  # noqa: PLC0415  (no wrapper needs them)
 
-        return USUAL.changed(oldest="0.61.0", tested="0.61.0")
+        return Capabilities(oldest="0.61.0", tested="0.61.0")
 
 
 AGENT = Gemini()

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 
 from tmuxagents.agents import raw as raw_json
-from tmuxagents.agents.capabilities import ASK, EDIT, FULL, OF_CALL, OF_RUN, OF_SESSION, READ_ONLY
-from tmuxagents.records import Record
+from tmuxagents.agents.capabilities import ASK, EDIT, FULL, OF_CALL, OF_RUN, OF_SESSION, READ_ONLY, Facts
 from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
@@ -36,38 +35,25 @@ _OLD, _NEW = ("old_string", "oldString", "old_str"), ("new_string", "newString",
 _EXIT = re.compile(r"<shellId: \d+ completed with exit code (\d+)>\s*\Z")  # Copilot
 
 
-class Quirks(Record):
+class Quirks(Facts):
     """The differences of one agent from the protocol."""
 
-    __slots__ = (
-        *("again", "errors", "has_names_in_ids", "notes", "replays_late", "sums", "tells_cuts", "usage"),
-    )
-
-    errors: str  # the beginning of a text that is an error
-    notes: re.Pattern[str] | None  # texts that no model wrote
-    again: str  # the beginning of a note before another try
-    replays_late: bool  # earlier messages come after the answer to session/load
-    has_names_in_ids: bool  # the id of a call is NAME__ID
-    sums: bool  # figures of a prompt include those of the prompts before it
-    tells_cuts: bool  # False: end_turn may mean an answer that was cut
-    usage: str
+    errors: str = ""  # the beginning of a text that is an error
+    notes: re.Pattern[str] | None = None  # texts that no model wrote
+    again: str = ""  # the beginning of a note before another try
+    replays_late: bool = False  # earlier messages come after the answer to session/load
+    has_names_in_ids: bool = False  # the id of a call is NAME__ID
+    sums: bool = False  # figures of a prompt include those of the prompts before it
+    tells_cuts: bool = True  # False: end_turn may mean an answer that was cut
+    usage: str = OF_RUN
 
 
-KEEPS_TO_IT = Quirks(
-    errors="",
-    notes=None,
-    again="",
-    replays_late=False,
-    has_names_in_ids=False,
-    sums=False,
-    tells_cuts=True,
-    usage=OF_RUN,
-)
+KEEPS_TO_IT = Quirks()
 _NOTES = (
     r"Info: (Operation cancelled|Request failed|Response was interrupted)|Warning: \d+ tool call"  # Copilot
 )
 _BY_NAME = {
-    "copilot": KEEPS_TO_IT.changed(
+    "copilot": Quirks(
         errors="Error: ",
         notes=re.compile(_NOTES),
         again="Info: Response was interrupted",
@@ -75,11 +61,11 @@ _BY_NAME = {
         tells_cuts=False,
         usage=OF_SESSION,
     ),
-    "gemini-cli": KEEPS_TO_IT.changed(
+    "gemini-cli": Quirks(
         notes=re.compile(r"\[MODE_UPDATE\]"), replays_late=True, has_names_in_ids=True, tells_cuts=False
     ),
-    "opencode": KEEPS_TO_IT.changed(tells_cuts=False, usage=OF_CALL),
-    "qwen-code": KEEPS_TO_IT.changed(tells_cuts=False),
+    "opencode": Quirks(tells_cuts=False, usage=OF_CALL),
+    "qwen-code": Quirks(tells_cuts=False),
 }
 
 

@@ -145,7 +145,7 @@ class Claude(Agent):
 
     def agent_files(self) -> words.AgentFiles:
         """Return the meaning of its own agent files."""
-        return words.USUAL_FILES.changed(
+        return words.AgentFiles(
             agent=self.name,
             title="Claude Code",
             project=(".claude/agents",),
@@ -158,7 +158,7 @@ class Claude(Agent):
 
     def capabilities(self) -> words.Capabilities:
         """Return its capabilities."""
-        return words.USUAL.changed(
+        return words.Capabilities(
             seats=(words.DUPLEX, words.LIVE),
             permissions=words.PERMISSIONS,
             steer=True,

@@ -108,9 +108,9 @@ class Codex(Agent):
 
     def agent_files(self) -> AgentFiles:
         """Return the meaning of its own agent files."""
-        from tmuxagents.agents.capabilities import TOML, USUAL_FILES  # noqa: PLC0415  (only presets ask)
+        from tmuxagents.agents.capabilities import TOML, AgentFiles  # noqa: PLC0415  (only presets ask)
 
-        return USUAL_FILES.changed(
+        return AgentFiles(
             agent=self.name,
             title="Codex",
             project=(".codex/agents",),
@@ -124,7 +124,7 @@ class Codex(Agent):
         """Return its capabilities."""
         from tmuxagents.agents import capabilities as can  # noqa: PLC0415  (no wrapper asks)
 
-        return can.USUAL.changed(
+        return can.Capabilities(
             seats=(can.DUPLEX, can.STREAM, can.LIVE),
             permissions=can.PERMISSIONS,
             steer=True,

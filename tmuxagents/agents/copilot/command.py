@@ -89,9 +89,9 @@ class Copilot(Agent):
 
     def agent_files(self) -> AgentFiles:
         """Return the meaning of its own agent files."""
-        from tmuxagents.agents.capabilities import USUAL_FILES  # noqa: PLC0415  (only presets ask)
+        from tmuxagents.agents.capabilities import AgentFiles  # noqa: PLC0415  (only presets ask)
 
-        return USUAL_FILES.changed(
+        return AgentFiles(
             agent=self.name,
             title="Copilot CLI",
             project=(".github/agents",),
@@ -107,7 +107,7 @@ class Copilot(Agent):
         """Return its capabilities."""
         from tmuxagents.agents import capabilities as can  # noqa: PLC0415  (no wrapper needs them)
 
-        return can.USUAL.changed(
+        return can.Capabilities(
             seats=(can.STREAM, can.LIVE),
             system_prompt=(can.ADD,),
             tools={"read": "view", "bash": "bash", "edit": "edit", "write": "create", "grep": "grep"}

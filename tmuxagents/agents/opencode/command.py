@@ -94,9 +94,9 @@ class Opencode(Agent):
 
     def agent_files(self) -> AgentFiles:
         """Return the meaning of its own agent files."""
-        from tmuxagents.agents.capabilities import USUAL_FILES  # noqa: PLC0415  (only presets ask)
+        from tmuxagents.agents.capabilities import AgentFiles  # noqa: PLC0415  (only presets ask)
 
-        return USUAL_FILES.changed(
+        return AgentFiles(
             agent=self.name,
             title="opencode",
             own=".config/opencode/agent,.config/opencode/agents",
@@ -113,7 +113,7 @@ class Opencode(Agent):
         """Return its capabilities."""
         from tmuxagents.agents import capabilities as can  # noqa: PLC0415  (no wrapper needs them)
 
-        return can.USUAL.changed(
+        return can.Capabilities(
             seats=(can.STREAM, can.LIVE),
             system_prompt=(can.ADD,),
             tools={tool: tool for tool in ("read", "bash", "edit", "write", "grep")}

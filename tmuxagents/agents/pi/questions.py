@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-CAPABILITIES = can.USUAL.changed(
+CAPABILITIES = can.Capabilities(
     seats=(can.STREAM, can.LIVE),
     lists_models=True,
     profiles=True,

@@ -113,7 +113,7 @@ class Qwen(Agent):
 
     def agent_files(self) -> words.AgentFiles:
         """Return the meaning of its own agent files."""
-        return words.USUAL_FILES.changed(
+        return words.AgentFiles(
             agent=self.name,
             title="Qwen Code",
             own=".qwen/agents",
@@ -126,7 +126,7 @@ class Qwen(Agent):
 
     def capabilities(self) -> words.Capabilities:
         """Return its capabilities."""
-        return words.USUAL.changed(
+        return words.Capabilities(
             seats=(words.DUPLEX, words.LIVE),
             permissions=words.PERMISSIONS,
             steer=True,
