@@ -32,7 +32,7 @@ REPORTED, ESTIMATED, NO_COST = "reported", "estimated", "none"
 BY_EVENT, BY_EXIT = "event", "exit"  # what proves the end of a run
 
 
-class Facts(Record):
+class AgentFacts(Record):
     """A record of one agent. The defaults of its fields are the values of most agents."""
 
     def fields(self) -> dict[str, Any]:
@@ -40,7 +40,7 @@ class Facts(Record):
         return {name: getattr(self, name) for name in type(self).__annotations__}
 
 
-class Capabilities(Facts):
+class Capabilities(AgentFacts):
     """The abilities of one agent."""
 
     seats: Sequence[str] = (STREAM,)  # that of a batch run first
@@ -68,7 +68,7 @@ class Capabilities(Facts):
 MARKDOWN, TOML = ".md", ".toml"
 
 
-class AgentFiles(Facts):
+class AgentFiles(AgentFacts):
     """A brand's own agent files: where they lie, and what their keys mean (presets/foreign)."""
 
     agent: str

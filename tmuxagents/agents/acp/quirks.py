@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from tmuxagents.agents import raw as raw_json
-from tmuxagents.agents.capabilities import ASK, EDIT, FULL, OF_CALL, OF_RUN, OF_SESSION, READ_ONLY, Facts
+from tmuxagents.agents.capabilities import ASK, EDIT, FULL, OF_CALL, OF_RUN, OF_SESSION, READ_ONLY, AgentFacts
 from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
@@ -35,7 +35,7 @@ _OLD, _NEW = ("old_string", "oldString", "old_str"), ("new_string", "newString",
 _EXIT = re.compile(r"<shellId: \d+ completed with exit code (\d+)>\s*\Z")  # Copilot
 
 
-class Quirks(Facts):
+class Quirks(AgentFacts):
     """The differences of one agent from the protocol."""
 
     errors: str = ""  # the beginning of a text that is an error
