@@ -29,7 +29,7 @@ COMMIT = "1" * 40
 )
 def test_a_key_is_readable_and_a_safe_name(repository: str, name: str) -> None:
     key = refs.key(repository, "sha1")
-    refs.check_key(key)
+    refs.check_name(key, refs.PROJECT)
     assert re.fullmatch(f"{name}-[0-9a-f]{{16}}", key)
     assert len({key, refs.key(repository, "sha256"), refs.key(f"/x{repository}", "sha1")}) == 3
 
@@ -139,8 +139,8 @@ def test_an_update_removes_first() -> None:
 
 
 def test_odd_names_of_projects_and_runs_are_refused() -> None:
-    assert (refs.is_key("p-0123456789abcdef"), refs.is_key("../p")) == (True, False)
-    assert (refs.is_run("0123456789abcdef"), refs.is_run("a/b")) == (True, False)
-    refs.check_run("0123456789abcdef")
+    assert [refs.is_name(text, refs.PROJECT) for text in ("p-0123456789abcdef", "../p")] == [True, False]
+    assert [refs.is_name(text, refs.RUN) for text in ("0123456789abcdef", "a/b")] == [True, False]
+    refs.check_name("0123456789abcdef", refs.RUN)
     with pytest.raises(BadRequest):
-        refs.check_run("a b")
+        refs.check_name("a b", refs.RUN)

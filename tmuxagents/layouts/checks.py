@@ -81,7 +81,7 @@ class Checks:
                 self.fault((*place, key), f"this key is not supported; there are {', '.join(known)}")
 
     def ours(self, place: Place, known: Sequence[str]) -> None:
-        """Check our own keys in the same way, if there are any."""
+        """Check the keys below `x-tmuxagents` in the same way, if there are any."""
         if self._is_given((*place, OURS)):
             self.keys((*place, OURS), known)
 
@@ -248,7 +248,7 @@ def checksum(text: str) -> str:
 
 
 def fault(layout: str, panes: int | None) -> str | None:
-    """Return why tmux would reject a layout for this number of panes (None: any number), or None."""
+    """Return why tmux would reject a layout for this number of panes (None: any); None if it would not."""
     if layout in NAMES:
         return None
     found = _TEXT.fullmatch(layout)

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 
 _SELF = (sys.executable, "-P", "-m", "tmuxagents")
-# The panes of a session also get these variables and ours, which locate the runs and settings and name the
-# owner. They inherit nothing from a run in which this is called, nor from its parent.
+# These variables and ours locate the runs and settings and name the owner. All panes of a session get them.
+# The panes inherit nothing from a run that opens the layout, nor from its parent.
 _PASSED = ("HOME", "PI_AGENT_DIR", "PI_CODING_AGENT_DIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "NO_COLOR")
 _OURS = "TMUXAGENTS_"
 _NOT_PASSED = ("RUN", "CHILD", "ROLE", "NESTING", "ROOT", "SOCKET", "OWNER")
@@ -45,7 +45,7 @@ MOST_FILES = 256  # of one folder
 _FOLDER = "layouts"
 _SUFFIXES = (".yaml", ".yml")
 MOST_TILES = 24  # with more panes, none is large enough to read
-_TRIES = 20  # rounds; the window of a run on another server never comes here
+_TRIES = 20  # rounds: the window of a run on another server never appears here
 TITLE_S = 5.0  # between two updates of the titles: each redraws the borders
 _WAITING = "waiting"
 _SIGNS = {"queued": "…", "running": "▶", "waiting": "?", **records.SIGNS}

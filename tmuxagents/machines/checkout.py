@@ -32,7 +32,7 @@ class Project:
     """A project of another machine: its repository and its checkouts here."""
 
     def __init__(self, key: str, home: str, environment: Mapping[str, str]) -> None:
-        refs.check_key(key)
+        refs.check_name(key, refs.PROJECT)
         self._environment = environment
         far = f"{home}/{_FAR}"
         self.key = key
@@ -46,7 +46,7 @@ class Project:
 
     def checkout(self, run_id: str) -> str:
         """Return the path of a run's checkout, whether there is one or not."""
-        refs.check_run(run_id)
+        refs.check_name(run_id, refs.RUN)
         return f"{self.checkouts}/{run_id}"
 
     def receive(self, form: str) -> NoReturn:
@@ -68,8 +68,8 @@ class Project:
     def make_checkout(
         self, run_id: str, commit: str, *, folder: str = "", author: tuple[str, str] | None = None
     ) -> str:
-        """Make the checkout of a run, unless it is there; return the folder to work in."""
-        refs.check_commit(commit)
+        """Make the checkout of a run, unless it has one; return the folder to work in."""
+        refs.check_name(commit, refs.COMMIT)
         path = self.checkout(run_id)
         if not os.path.isdir(path):
             if self.git.ask("cat-file", "-e", f"{commit}^{{commit}}").code != 0:
@@ -129,11 +129,11 @@ class Project:
 
 
 def list_checkouts(home: str, environment: Mapping[str, str]) -> Iterator[tuple[Project, str]]:
-    """Yield each checkout here: its project, and the run that it was made for."""
+    """Yield the project and the run of each checkout here."""
     top = f"{home}/{_FAR}/checkouts"
     for key in _names(top):
         for run_id in _names(f"{top}/{key}"):
-            if refs.is_key(key) and refs.is_run(run_id):
+            if refs.is_name(key, refs.PROJECT) and refs.is_name(run_id, refs.RUN):
                 yield Project(key, home, environment), run_id
 
 
@@ -144,7 +144,7 @@ def list_unfinished(home: str) -> Iterator[str]:
         yield from (f"{folder}/{name}" for name in _names(folder) if name.startswith(_MAKING))
     for name in _names(f"{top}/repositories"):
         key = name.removesuffix(".git")
-        if refs.is_key(key) and not _names(f"{top}/checkouts/{key}"):
+        if refs.is_name(key, refs.PROJECT) and not _names(f"{top}/checkouts/{key}"):
             yield f"{top}/repositories/{name}"
 
 
@@ -172,7 +172,7 @@ def _put(made: str, path: str) -> None:
 
 
 def quoted(path: str) -> bytes:
-    """Return a path as git reads it in a list of folders with objects."""
+    """Return a path in the form that git reads in its lists of object folders."""
     text = os.fsencode(path)
     if text.startswith(b'"') or b"\n" in text or b":" in text:
         return b'"' + text.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'

@@ -50,7 +50,7 @@ class Looked(NamedTuple):
 
 
 def look(folder: str, environment: Mapping[str, str]) -> Looked | None:
-    """Return the code that a child in this folder needs; None outside of git projects. Raises BadRequest."""
+    """Return the code that a child in this folder needs; None outside of a git project. Raises BadRequest."""
     if not any(os.path.lexists(f"{each}/.git") for each in upwards(folder, places.user_home(environment))):
         return None  # `upwards` stops at the home directory, which may be a repository itself
     here = Git(environment, folder=folder)

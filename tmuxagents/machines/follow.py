@@ -1,4 +1,4 @@
-"""The far end of a mirror: it sends the news of run directories on this machine. And the frames of both ends.
+"""The far end of a mirror, which sends the news of run directories here; and the frames that both ends use.
 
 A request is a line, `{"run": ID, "at": {"events.jsonl": 120}}`. The answer comes in frames: a JSON line, then
 the number of bytes that the line gives. A file that only grows is sent from the offset of the mirror. Any
@@ -95,7 +95,7 @@ class FollowedRun:
         self._inodes: dict[str, int] = {}
         self._marks: dict[str, Mark | None] = {}
         self._wants_more = True
-        self._waiting: str | None = None  # for what, in Slurm's queue
+        self._waiting: str | None = None  # why the run waits in Slurm's queue
 
     def talks(self) -> bool:
         """Say whether its events have changed, or more is left to send."""
@@ -103,7 +103,7 @@ class FollowedRun:
         return self._wants_more or mark != self._marks.get(directory.EVENTS)
 
     def send(self, send: Callable[[dict[str, Any], bytes], None]) -> bool:
-        """Send what is new; say whether nothing more can come."""
+        """Send the news of the run; say whether no more can come."""
         wrapper = directory.read_wrapper(self.run_dir)
         machine = directory.read_machine(self.run_dir)
         presence = presence_of(wrapper, machine)

@@ -36,8 +36,8 @@ class Host(NamedTuple):
 
     name: str
     engine: str
-    destination: str  # what ssh is called with
-    command: tuple[str, ...]  # tmuxagents there
+    destination: str  # the argument of ssh
+    command: tuple[str, ...]  # the words that start tmuxagents there
     home: str  # its state directory there, absolute
     version: str  # of tmuxagents there
     max_running: int | None = None
@@ -46,7 +46,7 @@ class Host(NamedTuple):
 
 
 def path_of(environment: Mapping[str, str]) -> str:
-    """Return the path of the file."""
+    """Return the path of `hosts.json`."""
     return f"{places.config_dir(environment)}/{FILE}"
 
 
@@ -156,7 +156,7 @@ def document(host: Host) -> dict[str, Any]:
 
 
 def format_hosts(hosts: Mapping[str, Host]) -> bytes:
-    """Return the text of the file."""
+    """Return the text of `hosts.json`."""
     entries = {name: document(host) for name, host in hosts.items()}
     return json.dumps({"v": 1, "hosts": entries}, indent=2).encode("ascii") + b"\n"
 

@@ -68,18 +68,18 @@ class FarFacts(NamedTuple):
 
     @property
     def program(self) -> str:
-        """Return the path for this version of tmuxagents, whether it is there or not."""
+        """Return the path that this version of tmuxagents has there, installed or not."""
         return f"{self.first('far')}/{build.version()}/tmuxagents"
 
     @property
     def command(self) -> tuple[str, ...]:
-        """Return the words that start it. If both machines share a home, they set its own state directory."""
+        """Return the words that start it. If both machines share a home, they set a state directory."""
         own = ("env", f"TMUXAGENTS_HOME={self.first('state')}") if self.first("shared") else ()
         return (*own, self.program)
 
     @property
     def is_installed(self) -> bool:
-        """Say whether this version is there and works."""
+        """Say whether this version of tmuxagents is there and works."""
         return self.first("installed").startswith("tmuxagents")
 
 
@@ -118,7 +118,7 @@ def probe(host: Host, programs: Mapping[str, str], environment: Mapping[str, str
 
 
 def _ahead(clock: str, began: float, ended: float) -> float:
-    """Return by how much a far clock is ahead, at the least: it was read in between, in whole seconds."""
+    """Return the smallest lead that a far clock can have: it shows whole seconds, and was read in between."""
     if not _NUMBER.fullmatch(clock):
         return 0.0
     least, most = int(clock) - ended, int(clock) + 1 - began

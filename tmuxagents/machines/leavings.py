@@ -44,7 +44,7 @@ _BY = {
 
 
 def gather(project: Project, checkout: str, run_id: str) -> Left:
-    """Make refs of the commits that a run left. A repeated call makes the same refs. Raises GitRefused."""
+    """Make refs of the commits that a run left. Without a change they stay the same. Raises GitRefused."""
     work = _Work.of(project, checkout, run_id)
     if work is None:
         return Left({}, [], is_gone=True)
@@ -71,7 +71,7 @@ class _Work:
     def __init__(self, project: Project, tree: str, base: str) -> None:
         self.tips: dict[str, str] = {}
         self._project, self._tree = project, tree
-        self._root = os.fsencode(tree) + b"/"  # of the paths that git prints
+        self._root = os.fsencode(tree) + b"/"  # the folder of the paths that git prints
         self._base = self._head = base
         self._kept: set[bytes] = set()
         self._branches: dict[str, str] = {}
@@ -91,7 +91,7 @@ class _Work:
     @classmethod
     def of(cls, project: Project, checkout: str, run_id: str) -> _Work | None:
         """Read a checkout for a run; None if it is gone."""
-        refs.check_run(run_id)
+        refs.check_name(run_id, refs.RUN)
         tree = project.checkout(checkout)
         if os.path.islink(tree) or not os.path.isdir(tree):
             return None
@@ -134,7 +134,7 @@ class _Work:
         return self._git.ask("cat-file", "-e", f"{name}^{{commit}}").code == 0
 
     def has_more(self, commit: str, *others: str) -> bool:
-        """Say whether a commit is new: not in the history of the base or of one of these."""
+        """Say whether a commit is new: not in the history of the base or of one of `others`."""
         return bool(self._git.read("rev-list", "--max-count=1", commit, "--not", self._base, *others))
 
     def take_objects(self) -> None:

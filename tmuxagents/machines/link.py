@@ -1,4 +1,4 @@
-"""The record of a host, in which its mirror notes whether the host answers; and the start of that mirror.
+"""Record whether a host answers, and start the mirror that finds this out.
 
 Every `poll` of a far run reads the record.
 

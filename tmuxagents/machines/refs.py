@@ -14,12 +14,15 @@ if TYPE_CHECKING:
     from typing import Any
 
 LEFT = "refs/tmuxagents"  # the commits that a run left, there and here: RUN, and RUN.branches/NAME
-BASE, SENT = "refs/base", "refs/sent"  # only there: a run's first commit; a commit that was just sent
+BASE, SENT = "refs/base", "refs/sent"  # only there: the commit that a run began with; one that was just sent
 BACK = "refs/back"  # only there: RUN/COMMIT, for each commit that has come back
 FORMATS = {"sha1": 40, "sha256": 64}
-_KEY = re.compile(r"[a-z0-9][a-z0-9-]{0,40}-[0-9a-f]{16}")
-_RUN = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
-_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+PROJECT, RUN, COMMIT = "project", "run", "commit"
+_NAMES = {
+    PROJECT: re.compile(r"[a-z0-9][a-z0-9-]{0,40}-[0-9a-f]{16}"),
+    RUN: re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}"),
+    COMMIT: re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}"),
+}
 _NAMED = 5  # paths in a sentence
 
 
@@ -30,7 +33,7 @@ class Code(NamedTuple):
     key: str  # the project's name there
     form: str
     commit: str
-    folder: str = ""  # the one of the project in which the child works; ends with a slash
+    folder: str = ""  # the child's folder in the project; ends with a slash
     author: tuple[str, str] | None = None
     checkout: str = ""  # the run that the checkout was made for; resumed runs work in it, too
 
@@ -54,8 +57,8 @@ def parse(document: Mapping[str, Any]) -> Code:
     }
     if not all(isinstance(value, str) for value in found.values()):
         raise _odd("record", "code")
-    check_key(found["key"])
-    check_commit(found["commit"])
+    check_name(found["key"], PROJECT)
+    check_name(found["commit"], COMMIT)
     return Code(**found, author=pair(document.get("author")))
 
 
@@ -74,32 +77,15 @@ def checkout_of(home: str, name: str, run_id: str) -> str:
     return f"{home}/far/checkouts/{name}/{run_id}"
 
 
-def is_key(text: str) -> bool:
-    """Say whether a project can have this name."""
-    return _KEY.fullmatch(text) is not None
+def is_name(text: str, what: str) -> bool:
+    """Say whether a text can name a project over there, a run or a commit. `what`: one of these words."""
+    return _NAMES[what].fullmatch(text) is not None
 
 
-def is_run(text: str) -> bool:
-    """Say whether a text can be a run's id here."""
-    return _RUN.fullmatch(text) is not None
-
-
-def check_key(text: str) -> None:
-    """Raise BadRequest for a text that is no project's name."""
-    if not is_key(text):
-        raise _odd("project", text)
-
-
-def check_run(text: str) -> None:
-    """Raise BadRequest for a text that is no run's id."""
-    if not is_run(text):
-        raise _odd("run", text)
-
-
-def check_commit(text: str) -> None:
-    """Raise BadRequest for a text that names no commit."""
-    if not _COMMIT.fullmatch(text):
-        raise _odd("commit", text)
+def check_name(text: str, what: str) -> None:
+    """Raise BadRequest for a text that cannot name a project over there, a run or a commit."""
+    if not is_name(text, what):
+        raise _odd(what, text)
 
 
 def _odd(what: str, text: str) -> BadRequest:
@@ -123,7 +109,7 @@ def parse_left(document: Mapping[str, Any], run_id: str) -> Left:
     if not isinstance(refs, dict) or not isinstance(kept, list):
         raise _odd("answer", "code")
     for ref, commit in refs.items():
-        check_commit(str(commit))
+        check_name(str(commit), COMMIT)
         if not is_left_by(ref, run_id) or re.search(
             r"[\x00-\x20\x7f~^:?*\[\\\ud800-\udc7f\udd00-\udfff]|\.\.|@\{|//|/\.|\.lock(/|$)|[/.]$", ref
         ):

@@ -84,7 +84,7 @@ def _no_folder(folder: str, why: str) -> Unusable:
 
 
 def prefix(host: Host, *, tty: bool = False, environment: Mapping[str, str]) -> list[str]:
-    """Return the ssh command up to the word for the far shell."""
+    """Return the ssh command without its last word, the line for the far shell."""
     file = environment.get(CONFIG)
     options = [
         word
@@ -170,7 +170,7 @@ def run_line(  # noqa: PLR0913  (as above)
     """Let the far shell run a line. Raises Unreachable, or Unusable.
 
     `greeting`: the command prints this before it gets the input. `asked` of Unreachable and CutOff says
-    whether it did.
+    whether the input may have been sent.
     """
     client = start([*prefix(host, environment=environment), line], environment)
     talk = _Talk(host, client, input, greeting)

@@ -1,1 +1,1 @@
-"""Presets and profiles: their fields, their files, which of them counts, and their skills."""
+"""Presets and profiles: their fields, files and skills, and the choice between files of one name."""

@@ -72,7 +72,7 @@ class Catalogue:
         return list(dict.fromkeys(preset.name for preset in self.presets))
 
     def choose(self, wanted: str, *, refuse: Callable[[str], BadRequest] | None = None) -> Preset:
-        """Return the preset or profile of a name; raise if it is unknown (worded by `refuse`) or bad."""
+        """Return the preset or profile of a name; raise for a bad file or an unknown name (by `refuse`)."""
         source, name = scoped(wanted)
         found = [one for one in self.presets if one.name == name and source in (None, one.source)]
         bad = [one for one in self.bad if source in (None, one.source)]
@@ -108,7 +108,7 @@ def scoped(wanted: str) -> tuple[str | None, str]:
 
 
 def hiding(preset: Preset) -> str | None:
-    """Return a warning if a project's file hides one of the user, with the tools that it adds."""
+    """Return a warning if a project's file hides one of the user's; it names the tools that this adds."""
     if preset.hidden is None or preset.source != PROJECT:
         return None
     more = describe.wider(preset, preset.hidden)
@@ -128,7 +128,7 @@ _LOADED = '<loaded_skill name="{}">\n{}\n</loaded_skill>'
 
 
 class Skill(NamedTuple):
-    """One skill: its name, its file, its instructions; None where they cannot be read."""
+    """One skill: its name, its file, and its instructions (None if they cannot be read)."""
 
     name: str
     path: str
@@ -136,7 +136,7 @@ class Skill(NamedTuple):
 
 
 class SkillFile(NamedTuple):
-    """A file that may be a skill: where it lies, the name of its folder, its text if it may be read."""
+    """A file that may be a skill: its path, the name of its folder, and its text if it may be read."""
 
     path: str
     folder: str

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _COLUMN = 19
 _MASK = "****"
 _SHOWN_ENDS = 4
-_LONGEST_HIDDEN = 8  # a key that is no longer is not shown at all
+_LONGEST_HIDDEN = 8  # a key of at most this length is not shown at all
 _DETAILS = {
     PRESET: (
         *(DESCRIPTION, "model", "tools"),
@@ -202,7 +202,7 @@ def scope(preset: Preset) -> ToolScope:
 
 
 def wider(chosen: Preset, hidden: Preset) -> str | None:
-    """Return which tools the first allows and the second does not, in words."""
+    """Return the tools that `chosen` allows and `hidden` does not, in words."""
     here, there = scope(chosen), scope(hidden)
     if not there.is_open:
         if here.is_open:
@@ -230,7 +230,7 @@ def unknown(preset: Preset, known: Sequence[str]) -> Iterator[str]:
 
 
 def words(preset: Preset) -> str:
-    """Return the rule for one cell of a table."""
+    """Return the tool rule of a preset for a cell of the table."""
     found = scope(preset)
     if found.rule == EXCEPT:
         return f"all but {','.join(found.tools)}"

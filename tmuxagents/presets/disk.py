@@ -91,7 +91,7 @@ def global_folder(environment: Mapping[str, str], kind: str) -> str:
 
 
 def project_folder(project_: str, kind: str) -> str:
-    """Return where a project keeps its files of a kind."""
+    """Return the folder of a project's files of a kind."""
     return f"{project_.rstrip('/')}/.pi/{dict(FOLDERS)[kind]}"
 
 
@@ -138,7 +138,7 @@ def _nearest(found: Found, folder: str, environment: Mapping[str, str], name: st
 
 
 def refuse_outside(above: str, place: str) -> None:
-    """Raise RefusedFile if a project's folder really lies outside the project. It need not exist yet."""
+    """Raise RefusedFile if a project's folder, which may not exist yet, really lies outside the project."""
     if not f"{os.path.realpath(place)}/".startswith(f"{above.rstrip('/')}/"):
         raise RefusedFile(place, "it is a symbolic link that leaves the project")
 
@@ -220,7 +220,7 @@ def _check_ours(facts: os.stat_result) -> None:
     """Raise RefusedFile if a user other than us and root could have written a file or folder."""
     if facts.st_uid not in (os.getuid(), 0):
         raise RefusedFile("", "it belongs to another user")
-    # Many systems give each user but root a group alone, and let that group write (umask 002).
+    # Many systems give each user but root a group of their own, and let that group write (umask 002).
     ours_alone = os.getuid() != 0 and places.only_we_write(facts)
     if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not ours_alone:
         raise RefusedFile("", "others can write to it (chmod go-w)")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tmuxagents.presets.preset import Preset, PresetFile
 
     class Asker(Protocol):
-        """Asks a person the questions; each raises if the person leaves."""
+        """Asks a person. Each method raises if the person leaves."""
 
         def text(self, question: str) -> str:
             """Ask for a line, which may be empty."""
@@ -100,7 +100,7 @@ def settled(draft: PresetFile) -> Preset:
 
 
 def flaws_of(draft: PresetFile) -> list[preset_fields.Flaw]:
-    """Return what is wrong with a draft."""
+    """Return the flaws of a draft."""
     try:
         size = len(draft.text.encode("utf-8"))
     except UnicodeEncodeError:  # the text came from a command line or an editor
@@ -114,7 +114,7 @@ def flaws_of(draft: PresetFile) -> list[preset_fields.Flaw]:
 
 
 def as_written(draft: PresetFile) -> dict[str, Any]:
-    """Return the fields of a file that keep their spelling when it is written again."""
+    """Return the fields whose spelling stays when a file is written again."""
     written = yaml.parse(draft.text).fields
     return {key: written[key] for key in _KEPT if key in written}
 

@@ -227,7 +227,7 @@ def whose(title: str, source: str | None) -> str:
 
 
 SYSTEM_PROMPT, APPENDED = "system-prompt.md", "append-system-prompt.md"
-# The fields in a plan's `profile`. The rest has keys of its own, or a file, or must not be stored.
+# The fields in a plan's `profile`. The others have keys of their own, or a file, or must not be stored.
 _FLAG_FIELDS = (
     *("thinkingLevel", "noTools", "tools", "noExtensions", "noSkills", "noContextFiles"),
     *("extensions", "suggestedSkills", "extraArgs"),
@@ -249,7 +249,7 @@ def set_up(preset: Preset) -> SetUp:
     """Return the part of a plan that a preset decides."""
     texts, profile = files(preset), None
     if preset.kind == PROFILE:
-        # Besides the plan's `tools`, where an empty list means that no tool is forbidden.
+        # It repeats the tools, since an empty list in the plan's own `tools` forbids nothing.
         profile = {key: preset.fields[key] for key in _FLAG_FIELDS if key in preset.fields}
     return SetUp(
         preset=preset.name,

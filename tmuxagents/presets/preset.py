@@ -94,7 +94,7 @@ class Preset(_FromFile):
         self.hash = file.hash
         self.name = name
         self.fields = fields
-        self.hidden: Preset | None = None  # the user's own of the same name, behind this one
+        self.hidden: Preset | None = None  # the user's preset of the same name that this one hides
         self.hidden_by: str | None = None
         self.warnings: list[str] = []
         self.notes: list[Flaw] = []

@@ -151,7 +151,7 @@ def tools_of(preset: Preset, settings: Settings) -> Sequence[str]:
 
 
 def unknown_tools(preset: Preset, known: Sequence[str]) -> Iterator[str]:
-    """Warn of tools that the child itself lacks. An extension may bring them, or the name is a slip."""
+    """Warn of tools that the child itself lacks. An extension may bring them, or the name is misspelt."""
     unknown = ", ".join(describe.unknown(preset, known)) if known else ""
     if unknown:
         yield f"{preset.kind} {preset.name}: the child itself has no tool {unknown}; passed on all the same"

@@ -1,1 +1,1 @@
-"""Slurm on this machine: its commands, what they report of a job, and the ending that this means."""
+"""Slurm on this machine: its commands, its reports on jobs, and the endings that these reports mean."""

@@ -51,7 +51,7 @@ class SlurmSilent(Unusable):
 
 
 def submit(words: Sequence[str], script: str, environment: Mapping[str, str], held: int) -> str:
-    """Hand in a job and return its id. `held`: a lock that is held until sbatch has ended, too.
+    """Hand in a job and return its id. `held`: a lock that stays held until sbatch has ended.
 
     Raise BadRequest if Slurm refuses the job, SlurmSilent if Slurm does not confirm it.
     """
@@ -168,7 +168,7 @@ def job_of(marker: Mapping[str, Any]) -> str | None:
 
 
 def stop_job(run_dir: str, environment: Mapping[str, str]) -> None:
-    """Ask a run's job to end, as `stop` does on this machine; end a run without one."""
+    """Ask a run's job to end, as `stop` asks a local run; conclude a run that has no job."""
     job_id = job_of(directory.read_machine(run_dir) or {})
     if job_id is not None:
         ask_to_end(job_id, environment)

@@ -59,32 +59,32 @@ class Job(NamedTuple):
 
     @property
     def run_id(self) -> str | None:
-        """Return the id of its run; None if it is not the job of a run."""
+        """Return the id of the job's run; None if the job belongs to no run."""
         return self.name.removeprefix(PREFIX) if self.name.startswith(PREFIX) else None
 
     @property
     def is_queued(self) -> bool:
-        """Say whether it has no node yet."""
+        """Say whether the job has no node yet."""
         return self.state in _QUEUED
 
     @property
     def is_running(self) -> bool:
-        """Say whether it runs, as far as Slurm knows, and Slurm is not ending it."""
+        """Say whether the job runs, as far as Slurm knows, and Slurm is not ending it."""
         return self.state == "RUNNING"
 
     @property
     def is_over(self) -> bool:
-        """Say whether nothing of it runs any more, as far as Slurm knows."""
+        """Say whether nothing of the job runs any more, as far as Slurm knows."""
         return self.state in _OVER
 
     @property
     def cause(self) -> Cause | None:
-        """Return why Slurm ended it; None if it did not."""
+        """Return why Slurm ended the job; None if it did not."""
         return _CAUSES.get(self.state)
 
     @property
     def called_off(self) -> Cause | None:
-        """Return why Slurm is ending it right now; None if it is not.
+        """Return why Slurm is ending the job right now; None if it is not.
 
         While processes of the job still live, its state is only COMPLETING; other fields have the reason.
         """
@@ -158,7 +158,7 @@ def for_slurm(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def in_job(launcher: Mapping[str, str], job: Mapping[str, str]) -> dict[str, str]:
-    """Return the launcher's environment for a child in a job, with what Slurm has set or changed there."""
+    """Return the launcher's environment for a child in a job, with the variables that Slurm has set there."""
     given = for_slurm(launcher)
     kept = {name: value for name, value in launcher.items() if not name.startswith("SLURM")}
     own = {

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from tmuxagents.tmux.library import BoundedServer
     from tmuxagents.tmux.runner import Command
 
-_TRAIL = "TMUXAGENTS_TRAIL"  # hidden in a session's environment: whose it is, and where that client came from
+_TRAIL = (
+    "TMUXAGENTS_TRAIL"  # a hidden variable of a session: its client, and the place that this client came from
+)
 _ROW = " ".join(
     (
         *("client", "#{client_activity}", "#{client_name}", "#{session_id}", "#{window_id}", "#{pane_id}"),
@@ -53,18 +55,18 @@ _HAS_GONE = "The tmux session that this terminal came from has ended."
 
 @dataclass(slots=True, kw_only=True)
 class Client:
-    """A terminal that is attached, and what it shows. A program in control mode has no screen."""
+    """An attached terminal, and the place that it shows. A program in control mode has no screen."""
 
     name: str
     session: str
     window: str
     pane: str
     control: bool
-    flags: frozenset[str] = frozenset()  # those with which it can be attached again
+    flags: frozenset[str] = frozenset()  # the flags for attaching it again
     view: bool = False  # its session is one of our views
-    holds_session: bool = False  # by a person's option, that session ends when this client leaves it
+    holds_session: bool = False  # a person's option ends the session when this client leaves
     holds_server: bool = False
-    trail: str = ""  # the one given when a run was shown in this session, to any client
+    trail: str = ""  # the trail that is kept with the session
     run_id: str = ""  # the tag of the window that it shows
 
     @property
@@ -90,7 +92,7 @@ class Clients:
     def at(self, pane: str) -> Client | None:
         """Return the client where a person types in a pane: the last used one of its session, None if none.
 
-        `pane` is an id or a terminal's path. A dead pane's path finds nothing: it may be another's by now.
+        `pane` is an id or a terminal's path. A dead pane's path finds nothing: it may lead to another by now.
         """
         if pane.startswith("/"):
             here = script.both(script.equal("#{pane_tty}", script.a_client(pane)), "#{?pane_dead,,x}")
@@ -105,7 +107,7 @@ class Clients:
     # --- showing a run ----------------------------------------------------------------------------------
 
     def show(self, client: str, window: str, *, session: str, run_id: str, trail: str = "") -> bool:
-        """Show a view of a run's window to a client; say whether the window is in that session and the run's.
+        """Show a view of a run's window to a client; say whether that session still has the run's window.
 
         `trail` is kept with the view.
         """
@@ -115,7 +117,7 @@ class Clients:
         return self._holds(window, run_id, *shown, session=session)
 
     def _holds(self, window: str, run_id: str, *commands: Command, session: str) -> bool:
-        """Carry commands out if a window is in that session and the run's; say whether it is."""
+        """Carry commands out if a session still has the run's window; say whether it has."""
         there, target = self._server.window(window), f"{session}:{window}"
         return self._server.holds(there, windows.tagged(window, run_id), *commands, target=target)
 
@@ -207,7 +209,7 @@ class Clients:
             self._server.ask(detach)
 
     def _back(self, client: Client) -> list[str]:
-        """Return the program that shows again what a client shows now, if that moves no other client."""
+        """Return the program that leads back to a client's present pane, if that moves no other client."""
         session, window, pane = client.session, client.window, client.pane
         place = f"{script.an_id(session, '$')}:{script.an_id(window, '@')}.{script.an_id(pane, '%')}"
         is_there = script.both(script.equal("#{window_id}", window), script.equal("#{pane_id}", pane))
@@ -292,7 +294,13 @@ def _making(view: str, window: str, session: str) -> list[Command]:
     return [
         ["new-session", "-d", "-s", view, "sleep", "60"],  # only until its window is exchanged
         ["set-option", "-t", target, "destroy-unattached", "off"],
-        ["set-option", "-t", target, "detach-on-destroy", "on"],  # its window closes: the client goes back
+        [
+            "set-option",
+            "-t",
+            target,
+            "detach-on-destroy",
+            "on",
+        ],  # when its window closes, the client goes back
         ["set-option", "-t", target, _LOOKING, text],
         *style.of_session(view),
         ["link-window", "-k", "-s", f"{session}:{window}", "-t", f"{target}^"],

@@ -1,6 +1,6 @@
 """libtmux's sessions, windows and panes over our own runner. The import takes 40 ms, so few callers do it.
 
-Objects are made from ids that our filtered queries return, and act by their `cmd`, which calls the server's.
+Objects are made from ids that our filtered queries return, and act by `cmd`, which calls the server's `cmd`.
 libtmux's own reads (`refresh`, `windows`, `from_window_id`) go around `cmd`. They have no time limit, and one
 odd title on the server breaks them. Here they find no program, so they fail at once. `split`, `new_window`
 and `new_session` are not used: they read back what they have made, and take a program as a line for a shell.

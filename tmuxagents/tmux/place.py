@@ -32,7 +32,7 @@ _SPELT = str.maketrans(
     }
 )
 
-# Where the choice of a server came from.
+# The reasons for the choice of a server.
 FLAG, ENVIRONMENT, SETTING, CALLER, DEFAULT = "flag", "environment", "setting", "caller", "default"
 
 

@@ -200,7 +200,7 @@ def refuse_foreign(socket: str) -> None:
 
 
 def _refuse_changeable(path: str, folder: str) -> bool:
-    """Refuse a folder on the way if others can replace what is ours in it; say whether they can add to it."""
+    """Refuse a folder on the way if others can replace our files in it; say whether they can add files."""
     facts = os.lstat(path)
     shared = bool(facts.st_mode & _OTHERS_WRITE)
     if facts.st_uid != os.getuid() and not _is_root(facts.st_uid):

@@ -57,7 +57,7 @@ _ROW = " ".join(
 
 
 class Home:
-    """The session where windows go: the project's own or, by `session`, one that is there.
+    """The session for new windows: the project's own or, if `session` has an id, that one.
 
     `names` are the names of the project's session in order of preference; `owner` marks it as the project's.
     A new session begins in `folder`. `own`: the server is for tmuxagents alone, and its options are ours.
@@ -227,7 +227,7 @@ class RunWindows:
         return _windows(self._runner.ask(["list-windows", "-a", "-f", f"#{{{RUN}}}", "-F", _ROW]))
 
     def session_of(self, pane: str, *, with_layout: bool = False) -> str | None:
-        """Return the own session of a pane, or None. `with_layout`: it must be the session of a layout."""
+        """Return the session of a pane, not a view, or None. `with_layout`: it must belong to a layout."""
         here = script.equal("#{pane_id}", script.an_id(pane, "%"))
         here = script.both(here, f"#{{{LAYOUT}}}") if with_layout else here
         found = self._runner.ask(["list-panes", "-a", "-f", here, "-F", f"{IS_VIEW} #{{session_id}}"])
