@@ -162,14 +162,13 @@ _RESULT = (
 )
 
 
-class Told:
+class Told(records.Record):
     """The last report about one run: its status, and whether its end or first answer was reported."""
 
     __slots__ = ("announced", "status")
 
-    def __init__(self, status: str, *, announced: bool = False) -> None:
-        self.status = status
-        self.announced = announced
+    status: str
+    announced: bool
 
 
 class Memory:
@@ -190,7 +189,7 @@ class Memory:
             announced = known is not None and known.announced
             if kind == CHANGED:
                 announced = announced or status in records.ENDED or data.get("settled") is True
-            self.runs[run_id] = Told(status, announced=announced)
+            self.runs[run_id] = Told(status=status, announced=announced)
 
     @property
     def open(self) -> list[str]:
@@ -210,7 +209,7 @@ class Memory:
         over = status in records.ENDED or run["settled"]
         notice = over and not announced
         changed = notice or (told is not None and told.status != status)
-        self.runs[run_id] = Told(status, announced=over or announced)
+        self.runs[run_id] = Told(status=status, announced=over or announced)
         return {
             "run": run if told is None else None,
             "update": update(run) if changed else None,
@@ -219,7 +218,7 @@ class Memory:
 
     def lose(self, run_id: str) -> dict[str, Any]:
         """Return the report about a run whose files were removed before its end was reported."""
-        self.runs[run_id] = Told(records.ABORTED, announced=True)
+        self.runs[run_id] = Told(status=records.ABORTED, announced=True)
         text = f"Background run {run_id} is gone: its files were removed."
         gone = {
             "runId": run_id,

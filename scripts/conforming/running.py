@@ -90,7 +90,7 @@ def window_lines(given: Given) -> Given:
     """Return what a child's output comes to."""
     child = _Child(given)
     return {
-        "lines": [row.document() for row in child.shown.lines],
+        "lines": [row._asdict() for row in child.shown.lines],
         "model": child.model,
         "stopReason": child.state.stop_reason,
         "todoTotal": child.shown.todo_total,

@@ -306,7 +306,7 @@ def test_whatever_a_child_sends_a_row_is_one_line_that_says_something(log: list[
     for row in shown.all:
         assert row.text.strip()
         assert not set(row.text) & {"\n", "\r", "\x1b", "\x9b"}
-        json.dumps(row.document()).encode()
+        json.dumps(row._asdict()).encode()
 
 
 @given(st.lists(st.tuples(LISTED, strategies.wild_values, st.sampled_from([None, "c1", "c2"])), max_size=12))

@@ -185,7 +185,7 @@ def _account(reader: FieldReader) -> Iterator[tuple[str, Any]]:
     yield ENV, variables or None
 
 
-_LINE, _VARIABLES = rules.Text(None), rules.Variables(None)
+_LINE, _VARIABLES = rules.Text(), rules.Variables(None)
 _CHECKS: dict[str, Check] = {
     "agent": lambda value: None if isinstance(value, str) and value else "this must be the name of an agent",
     "driver": lambda value: None if value in ("batch", "live") else "this must be batch or live",

@@ -11,15 +11,14 @@ from tmuxagents.settings.rules import (
     Age,
     Argv,
     Choice,
-    CurrentWord,
     Duration,
     Flag,
     Names,
     Number,
-    Socket,
     Text,
     Variables,
     Windows,
+    is_socket,
 )
 
 TYPE_CHECKING = False
@@ -40,7 +39,7 @@ _RULES: dict[str, Rule] = {
     COMMAND: Argv(None),
     TYPE: Choice(*AGENT_TYPES, optional=True),
     ENV: Variables(None),
-    HOME: Text(None),
+    HOME: Text(),
 }
 
 
@@ -92,11 +91,11 @@ NUMBERS = {
 }
 KEYS: dict[str, Rule] = {
     **NUMBERS,
-    "defaultModel": Text(None),
-    "defaultAgent": Text(DEFAULT_AGENT),
+    "defaultModel": Text(),
+    "defaultAgent": Text(default=DEFAULT_AGENT),
     "driver": Choice("batch", "live"),
-    "tmux.socket": Socket(None),
-    "tmux.session": CurrentWord(None),
+    "tmux.socket": Text("the name or the absolute path of a tmux socket", is_socket),
+    "tmux.session": Text('"current"', lambda line: line == "current"),  # no other session can be named
     "projectPresets": Flag(True),  # noqa: FBT003  (the default of a flag)
     "projectProfiles": Choice("safe", "full"),
     "presetsFrom": Names(None),

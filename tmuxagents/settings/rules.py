@@ -9,6 +9,7 @@ from tmuxagents.text import figures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 _DURATION = "a duration like 90s or 5m"
@@ -152,38 +153,25 @@ class Flag(Rule):
 
 
 class Text(Rule):
-    """A line of text."""
+    """A line of text that `fits`."""
 
-    wanted = "a line of text"
+    def __init__(
+        self, wanted: str = "a line of text", fits: Callable[[str], bool] = bool, default: str | None = None
+    ) -> None:
+        super().__init__(default)
+        self._wanted = wanted
+        self._fits = fits
 
     def read(self, value: Any) -> tuple[Any, str | None]:
         """Return the line without blanks around it."""
         line = value.strip() if isinstance(value, str) else ""
-        return (line, None) if self.fits(line) else self.bad(self.wanted)
-
-    def fits(self, line: str) -> bool:
-        """Say whether a line can be used."""
-        return 0 < len(line) <= _LONGEST and line.isprintable()
+        is_good = len(line) <= _LONGEST and line.isprintable() and self._fits(line)
+        return (line, None) if is_good else self.bad(self._wanted)
 
 
-class Socket(Text):
-    """A tmux server: its name, as for `tmux -L`, or its absolute path, as for `tmux -S`."""
-
-    wanted = "the name or the absolute path of a tmux socket"
-
-    def fits(self, line: str) -> bool:
-        """Say whether a line can be a socket."""
-        return super().fits(line) and ("/" not in line or line.startswith("/")) and line not in (".", "..")
-
-
-class CurrentWord(Text):
-    """The word `current`: windows open in the current tmux session. No other session can be named."""
-
-    wanted = '"current"'
-
-    def fits(self, line: str) -> bool:
-        """Say whether a line is the word."""
-        return line == "current"
+def is_socket(line: str) -> bool:
+    """Say whether a line can be the name of a tmux server, as for `tmux -L`, or a path, as for `tmux -S`."""
+    return line not in ("", ".", "..") and ("/" not in line or line.startswith("/"))
 
 
 class Argv(Rule):

@@ -43,10 +43,6 @@ class LastLine(NamedTuple):
     text: str
     kind: str
 
-    def document(self) -> dict[str, str]:
-        """Return the JSON object of this line."""
-        return self._asdict()
-
 
 class LastLines:
     """The lines of one child (the last ones, and all that are kept) and the progress of its todo list."""
