@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import struct
 import subprocess
@@ -115,6 +116,18 @@ def test_several_runs_are_one_page_on_stdout(home: Home) -> None:
     assert page.count('<table class="runs">') == 1
     assert page.endswith("</html>\n")
     assert home.command("export").stdout.count("<article ") == 2
+
+
+def test_a_page_goes_into_a_pipe_or_a_device_that_stays_one(home: Home, tmp_path: Path) -> None:
+    run, pipe = ended(home, "done x"), tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
+        done = home.command("export", run.run_id, "--html", str(pipe))
+        try:
+            page, _ = reader.communicate(timeout=10)
+        finally:
+            reader.kill()
+    assert (done.returncode, done.stderr, b"</html>" in page, pipe.is_fifo()) == (0, "", True, True)
 
 
 def test_a_page_is_not_written_to_a_terminal_or_where_it_cannot_be(home: Home) -> None:

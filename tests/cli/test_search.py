@@ -6,7 +6,8 @@ import json
 import time
 from typing import TYPE_CHECKING
 
-from tests.status.watchers import command
+from tests.status.watchers import COMMAND, command
+from tests.terminal import Terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,6 +39,19 @@ def test_a_word_that_one_of_many_runs_has_said_is_found_at_once(home: Home, tmp_
     assert command(home, "transcript", "--grep", "NEEDLE", "scout").returncode == 1
     match = json.loads(command(home, "logs", "--json", "--grep", "needle").stdout)
     assert (match["v"], match["type"], match["runId"], match["name"]) == (1, "match", one.run_id, "scout")
+
+
+def test_a_terminal_shows_matches_in_colour(home: Home) -> None:
+    ended(home, "begin\nanswer stop The \u0130 Needle is here\nsettle", name="scout")
+    environment = home.environment | {"TERM": "xterm-256color"}
+    for word, shown in (
+        ("needle", "The \u0130 \x1b[1;31mNeedle\x1b[0m is here"),
+        ("", "The \u0130 Needle is here"),
+    ):
+        terminal = Terminal([*COMMAND, "transcript", "--grep", word, "scout"], environment, home.project)
+        terminal.shows(shown)
+        assert terminal.left() == 0
+        terminal.close()
 
 
 def test_a_search_goes_with_no_other_way_to_read(home: Home) -> None:

@@ -104,6 +104,10 @@ def write_page(path: str, text: bytes) -> None:
     target = os.path.realpath(path)
     making = f"{target}.{os.urandom(6).hex()}"
     try:
+        if os.path.exists(target) and not os.path.isfile(target):  # a pipe or a device stays what it is
+            with open(target, "wb") as file:
+                file.write(text)
+            return
         with open(os.open(making, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(text)
         os.replace(making, target)
@@ -139,8 +143,9 @@ def search(
                 printing.write(jsonline.encode(match))
                 continue
             shown = safe.line(line) if is_terminal else line
-            marked = pattern.sub(lambda match: f"\x1b[{_FOUND}m{match[0]}\x1b[0m", shown) if paints else shown
-            printing.lines([f"{name}: {marked}"])
+            if paints and word:
+                shown = pattern.sub(lambda match: f"\x1b[{_FOUND}m{match[0]}\x1b[0m", shown)
+            printing.lines([f"{name}: {shown}"])
     return 0 if found else 1
 
 
