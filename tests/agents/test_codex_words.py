@@ -123,7 +123,7 @@ def test_no_child_starts_without_a_text_that_was_asked_for(tmp_path: Path) -> No
 def test_what_it_can_do_is_data() -> None:
     can = AGENTS["codex"].capabilities()
     assert (can.default_permission, list(can.permissions)) == ("edit", ["read-only", "edit", "full", "ask"])
-    assert (can.tools, can.lists_models, can.structured, can.cost) == ({}, False, False, "none")
+    assert (can.tools, can.lists_models, can.cost) == ({}, False, "none")
     assert AGENT.questions().version(b"codex-cli 0.169.0\n") == "0.169.0"
     assert AGENT.live() is not None
 

@@ -74,7 +74,7 @@ class _Asked:
             self._process = subprocess.Popen(
                 self._question.argv,
                 env=self._question.environment,
-                cwd="/",  # the answer must not depend on the caller's folder, nor the process keep that busy
+                cwd="/",  # not the caller's folder: it must neither change the answer nor be kept busy
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

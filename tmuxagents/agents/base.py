@@ -23,11 +23,11 @@ class Agent:
 
     name: str  # in `meta.json`
     program: str  # on PATH
-    program_arguments: Sequence[str] = ()  # follow its program, unless the user's settings have a command
+    program_arguments: Sequence[str] = ()  # come after the program, unless the user's settings name a command
     how_to_install: str
     how_to_log_in: str  # what a person does to get models
-    tools: Sequence[str] = ()  # built-in, in its own order
-    home_variable = "HOME"  # names the folder of its own settings and login
+    tools: Sequence[str] = ()  # built-in, in the agent's own order
+    home_variable = "HOME"  # names the folder of the agent's own settings and login
     prompt_link: str | None = None  # the name that a file for its system prompt must have
     keeps_sessions = True  # it can continue a session by its id
     keeps_unanswered = True  # it also keeps a new session in which the model has not answered

@@ -46,16 +46,14 @@ class Capabilities(AgentFacts):
     seats: Sequence[str] = (STREAM,)  # that of a batch run first
     takes_model: bool = True
     lists_models: bool = False
-    permissions: Sequence[str] = LEVELS  # empty: it knows no such levels
+    permissions: Sequence[str] = LEVELS  # empty: the agent has no levels
     default_permission: str | None = EDIT
     steer: bool = False  # a batch run takes messages while it works
     resume: bool = True  # a later run can continue its session
     system_prompt: Sequence[str] = ()
-    profiles: bool = False  # profiles hold its own flags
-    tools: Mapping[str, str] = {}  # our name of a tool -> its own; empty: lists of tools are refused
-    reads_tools: bool = False  # it also takes names of its own tools
-    structured: bool = False  # an answer in a given form
-    limits: Sequence[str] = ()  # limits of its own that can be set
+    profiles: bool = False  # profiles hold flags of the agent's own
+    tools: Mapping[str, str] = {}  # our name of a tool -> the agent's; empty: lists of tools are refused
+    reads_tools: bool = False  # lists may also have the agent's own names
     usage: str = OF_RUN
     cost: str = NO_COST
     evidence: str = BY_EVENT
@@ -97,13 +95,13 @@ class Questions:
     SETTINGS = FOLDER_SETTINGS = ""  # the agent's own settings, in its folder and in a working directory
     FILES: Sequence[str] = ()  # in the agent's folder; a change of one makes the answers outdated
     QUIET: Mapping[str, str] = {}  # environment variables for the questions
-    MODELS: Sequence[str] = ()  # arguments, with a REQUEST on stdin; none: it cannot be asked
+    MODELS: Sequence[str] = ()  # arguments, with a REQUEST on stdin; none: the agent cannot be asked
     REQUEST = b""
     LISTING: Sequence[str] = ()  # the older way to ask for models
 
     def __init__(self, oldest: str | None) -> None:
         self.OLDEST = _figures(oldest or "0")  # the oldest version that is known to work
-        # There is no such question to a user's command: it is not called without need.
+        # A command of the user's settings has no version, and is not called without need.
         self.VERSION: Sequence[str] = ("--version",) if oldest else ()
 
     def version(self, text: bytes) -> str | None:

@@ -41,7 +41,7 @@ class EnvelopeReader(LineReader):
         self._session: str | None = None
         self._has_begun = False  # its `system:init` line has come
         self._owes_structured = False
-        self.why: str | None = None  # why it failed, although the line says otherwise
+        self.why: str | None = None  # why the turn failed, although its line says otherwise
         self._is_cut = False  # the model's answer was too long
         self._texts: list[str] = []  # the texts of an answer that is not reported yet: more may come
         self._message: str | None = None  # the id of the message that these texts belong to

@@ -206,7 +206,7 @@ _ROUNDED_S = 0.001
 SILENCE_S = 60.0  # time before an agent that answered only in part is asked again
 MOST_ENTRIES = 16
 _MODEL = {"id", "provider", *rules.FACTS}
-# Names, never values: an agent offers the models that it has credentials for, and some come by variables.
+# Variables with these words in their names may hold credentials, which decide about the models on offer.
 _CREDENTIALS = frozenset({"KEY", "TOKEN", "PROFILE", "PROJECT", "CREDENTIALS", "REGION", "LOCATION"})
 
 
@@ -233,7 +233,7 @@ def holds(entry: Mapping[str, Any], stamp: Sequence[Any], now: float) -> bool:
     """Say whether an entry is still valid. An incomplete answer is valid for a short time only."""
     if entry["stamp"] != stamp:
         return False
-    # The time was rounded; a later one than now was written under another clock.
+    # The time was rounded. One that is later than now was written under another clock.
     told = entry["version"] is not None and (entry["models"] is not None or entry.get("lists") is False)
     return told or -_ROUNDED_S <= now - entry["askedAt"] < SILENCE_S
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _DENSE_FROM, _DENSE_BRACKETS, _DENSE_COMMAS = 256 * 1024, 50_000, 200_000
-_DEEPEST = 500  # half of Python's limit, because code that compares or writes a value is some calls deep
+_DEEPEST = 500  # half of Python's limit: the code that compares or writes a value is itself some calls deep
 _DEEP_FROM = 2 * _DEEPEST  # a shorter line cannot have that many brackets
 _WIDE_FROM = 1024 * 1024
 _WIDE_MARKS = (b"\\ud", b"\\uD", b"\x7f")  # four-byte characters in ASCII; a byte that becomes six
@@ -58,7 +58,7 @@ def parse_cheap(line: bytes) -> dict[str, Any] | None:
 
     Raises RecursionError if the object has too many parts or is nested too deeply.
     """
-    if len(line) < _DEEP_FROM:  # as nearly all are
+    if len(line) < _DEEP_FROM:  # as nearly all lines are
         return _decoded(line)
     if is_dense(line):
         raise RecursionError("it holds too many parts")

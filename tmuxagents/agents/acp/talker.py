@@ -47,9 +47,7 @@ class AcpTalker(Talker, Updates):
         self._level = plan.permission or EDIT
         self._prompt = ""
         self._number = 0
-        self._awaited: dict[
-            int, Callable[[dict[str, Any]], Reading]
-        ] = {}  # what reads the answer to a request
+        self._awaited: dict[int, Callable[[dict[str, Any]], Reading]] = {}  # request -> what reads its answer
         self._in_turn = True  # from the start: until the session is open, nothing more can be sent
         self._settings: list[tuple[str, dict[str, Any]]] = []  # requests before the prompt
         # Open questions: id -> question, request, call, and kinds of its options.

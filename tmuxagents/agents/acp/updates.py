@@ -34,13 +34,13 @@ class Updates(LineReader):
         self.quirks = quirks.KEEPS_TO_IT
         self.session: str | None = None
         self.is_prompted = False  # no text before the first prompt is an answer to it
-        self.is_replaying = False  # it repeats messages from before this run
+        self.is_replaying = False  # the agent repeats messages from before this run
         self.is_cancelling = False
         self.is_broken = False  # the agent has reported that its turn failed
         self.last_error: str | None = None  # the last text of this turn, if it reads like an error
         self.was_refused = False  # the last thing of this turn is a call that was denied
         self.text: list[str] = []  # the pieces of the answer so far
-        self._message: str | None = None  # the id of the message that they belong to
+        self._message: str | None = None  # the id of the message that these pieces belong to
         self._thoughts: list[str] = []
         self._calls: dict[str, dict[str, Any]] = {}  # call -> all that was reported of it so far
         self._over: dict[str, None] = {}  # calls that have ended, or were denied

@@ -64,7 +64,7 @@ _TOOLS = {
     "write": "Write",
     "grep": "Grep",
     "find": "Glob",
-    "ls": "Glob",  # it has no other tool that lists files
+    "ls": "Glob",  # Claude Code has no other tool that lists files
 }
 
 

@@ -129,11 +129,11 @@ class ClaudeTalker(EnvelopeTalker, ClaudeReader):
 
     def __init__(self, run_id: str, cost_before: float = 0.0) -> None:
         super().__init__(cost_before)
-        self._run_id = run_id  # for ids: a session ignores those that it has seen in this run or before
+        self._run_id = run_id  # part of our messages' ids: a session ignores an id that it has seen before
         # Messages that are not done: id -> the message; None for the prompt, and once it has started.
         self._open: dict[str, InboxMessage | None] = {}
         self._interrupts: dict[str, InboxMessage] = {}
-        self._tells = False  # it reports what becomes of a message
+        self._tells = False  # Claude Code reports what becomes of a message
 
     @property
     def is_idle(self) -> bool:
@@ -170,13 +170,13 @@ class ClaudeTalker(EnvelopeTalker, ClaudeReader):
     def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:
         """Read one line: also reports on questions, interrupts and messages."""
         match kind:
-            case "control_cancel_request":  # it withdraws a question
+            case "control_cancel_request":  # Claude Code withdraws a question
                 self._asked.pop(raw_json.key(raw.get("request_id")) or "", None)
                 return ACTIVE
-            case "control_response":  # it has taken an interrupt
+            case "control_response":  # Claude Code has taken an interrupt
                 known = raw_json.key(raw_json.table(raw.get("response")).get("request_id"))
                 return Reading(_sent(self._interrupts.pop(known or "", None)), active=True)
-            case "command_lifecycle":  # it has started on a message, or is done with it
+            case "command_lifecycle":  # Claude Code has started on a message, or is done with it
                 self._tells = True
                 known, state = raw_json.key(raw.get("command_uuid")) or "", raw.get("state")
                 if state in _OVER:

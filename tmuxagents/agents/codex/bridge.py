@@ -283,7 +283,7 @@ class CodexBridge(WrapperPipes):
                 ask, answer, by = order["ask"], order["answer"], order["by"]
                 self.tell("bridge_answer", ask=ask, answer=answer, by=by)
                 self._say(self._talker.answer(ask, answer, by).reply)
-            elif what == "leave":  # only if nothing has happened since; else the wrapper will decide again
+            elif what == "leave":  # only if nothing has happened since; else the wrapper decides again
                 leaves |= order.get("settlings") == self._settlings and self._talker.is_idle
         return leaves
 

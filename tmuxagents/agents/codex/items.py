@@ -213,7 +213,7 @@ def _pairs(diff: str) -> list[dict[str, str]]:
     for line in diff.split("\n"):
         if line.startswith("@@"):
             found.append(([], []))
-        elif found:
+        elif found:  # lines before the first hunk are headers
             old, new = found[-1]
             if line[:1] in (" ", "-"):
                 old.append(f"{line[1:]}\n")

@@ -196,7 +196,7 @@ class HookBridge(WrapperPipes):
                 self.queue.append(order)
             else:
                 self.obey(order)
-            # Only if nothing has happened since; otherwise the wrapper will learn of it, and decide again.
+            # Only if nothing has happened since; else the wrapper will learn of that, and decide again.
             leaves |= order.get("order") == "leave" and order.get("settlings") == self.settlings
         return leaves
 

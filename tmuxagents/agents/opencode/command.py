@@ -64,7 +64,11 @@ class Opencode(Agent):
             line.append("--auto")
         if plan.child_session:
             return [*line, "-s", plan.child_session]
-        return [*line, "--title", f"tmuxagents {plan.run_id[:8]}"]  # else it asks the model for one
+        return [
+            *line,
+            "--title",
+            f"tmuxagents {plan.run_id[:8]}",
+        ]  # otherwise opencode asks the model for one
 
     def environment(self, _agent_dir: str, plan: Plan | None) -> dict[str, str]:
         """Return the permission rules, and the variable that stops updates."""
@@ -239,7 +243,7 @@ class OpencodeReader(LineReader):
             message = "The answer of the model broke off."
             return [*told, events.retry(attempt=self._broken, most=None, delay_ms=None, message=message)]
         self._broken = 0
-        if reason == "tool-calls":  # it asks the model again
+        if reason == "tool-calls":  # opencode asks the model again
             return told
         if reason not in _ENDS:
             self.error_message = f"The model ended its answer: {reason}." if reason else None
@@ -263,7 +267,7 @@ def _tool_events(part: dict[str, Any]) -> list[Event]:
     state, call = raw_json.table(part.get("state")), raw_json.key(part.get("callID"))
     tool, given = raw_json.word(part.get("tool")) or "tool", raw_json.table(state.get("input"))
     said = raw_json.text(state.get("error")) or raw_json.text(state.get("output")) or ""
-    if tool == "invalid":  # its name for a call that it could not make
+    if tool == "invalid":  # opencode's name for a call that it could not make
         tool, said = raw_json.word(given.get("tool")) or tool, raw_json.text(given.get("error")) or said
         failed = True
     else:

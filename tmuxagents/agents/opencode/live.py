@@ -50,7 +50,7 @@ class OpencodeLiveReader(LiveReader, OpencodeReader):
         self._prompts: dict[str, None] = {}  # ids of messages that are no answers
         self._told: dict[str, None] = {}  # ids of the parts that were read
         self._reason: str | None = None  # of the last answer
-        self._is_stopped = False  # by us
+        self._is_stopped = False  # our message has broken off the answer
 
     def over(self, reason: str) -> list[Event]:
         """Keep the end of an answer until the session is idle."""
@@ -109,8 +109,11 @@ class OpencodeLiveReader(LiveReader, OpencodeReader):
 
     def _part(self, part: dict[str, Any], now: float) -> Reading:
         kind, known = raw_json.word(part.get("type")) or "", raw_json.key(part.get("id")) or ""
-        if known in self._told or not _is_whole(kind, part):
-            state = raw_json.table(part.get("state"))
+        state = raw_json.table(part.get("state"))
+        is_whole = state.get("status") in _OVER if kind == "tool" else True
+        if kind in ("text", "reasoning") and "time" in part:  # a prompt has no times
+            is_whole = "end" in raw_json.table(part["time"])
+        if known in self._told or not is_whole:  # a part that is not whole will be reported again
             runs = kind == "tool" and state.get("status") == "running" and not self.settled
             called = self.call(part.get("callID"), part.get("tool"), state.get("input"), now) if runs else []
             return Reading(called, active=True)
@@ -152,15 +155,6 @@ class OpencodeLiveReader(LiveReader, OpencodeReader):
         self.count_settling(told[-1])
         self.failure = None
         return Reading(told, active=True)
-
-
-def _is_whole(kind: str, part: dict[str, Any]) -> bool:
-    """Say whether a part is complete: it will not be reported again. The parts of a prompt have no times."""
-    if kind == "tool":
-        return raw_json.table(part.get("state")).get("status") in _OVER
-    return (
-        kind not in ("text", "reasoning") or "time" not in part or "end" in raw_json.table(part.get("time"))
-    )
 
 
 def _question(known: str, asked: dict[str, Any]) -> Ask:

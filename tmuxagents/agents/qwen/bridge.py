@@ -46,7 +46,7 @@ class QwenBridge(HookBridge):
     ends: ClassVar[Sequence[str]] = ()
     patience_ms = 250
     _output: GrowingFile | None = None
-    _first: bytes | None = b""  # its first hook, held until the second output begins: then it takes a task
+    _first: bytes | None = b""  # the first hook, held until the second output begins
     _held: tuple[bytes, float] | None = None  # the end of a turn, and when to pass it on
 
     def set_up(self, program: Sequence[str]) -> list[str]:

@@ -48,9 +48,9 @@ _TOOLS = {
     "write": "write_file",
     "grep": "grep_search",
     "find": "glob",
-    "ls": "glob",  # it declares no other tool that lists files
+    "ls": "glob",  # Qwen Code has no other tool that lists files
 }
-# It may not start agents or timers, or talk to other sessions.
+# A child may not start agents or timers, or talk to other sessions.
 _NEVER = ("agent", "list_agents", "send_message", "cron_create", "loop_wakeup")
 _OF_PEOPLE = ("ask_user_question", "enter_plan_mode", "exit_plan_mode")  # tools that need a person
 
@@ -154,7 +154,7 @@ class QwenLiveReader(HookedReader, QwenReader):
         super().__init__(sent)
         self._said: list[tuple[int, str]] = []  # our prompts that it has not started on
         self._open: dict[str, dict[str, Any]] = {}  # questions to a person
-        self._is_denied = False  # by us, since the last prompt
+        self._is_denied = False  # our answer has denied a call since the last prompt
 
     def kind(self, raw: Mapping[str, Any]) -> str:
         """Return the name of a hook, or the kind of a line."""
@@ -239,7 +239,7 @@ class QwenLiveReader(HookedReader, QwenReader):
         why = "stop"
         if kind == "StopFailure":
             why, said = "error", raw_json.text(raw.get("last_assistant_message")) or ""
-            if self._texts:  # it has printed the error as if it were an answer
+            if self._texts:  # the child has also printed the error as an answer
                 self._texts[-1] = self._texts[-1].removesuffix(said)
             self.error_message = raw_json.sentence(raw.get("error_details")) or said or None
         else:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tmuxagents.runs.events import Event, InboxMessage
 
 
-_LIMITS = (53, 55)  # turns; tool calls or time
+_LIMITS = (53, 55)  # exit codes: too many turns; too many tool calls, or too much time
 _FIGURES = ("input", "cacheRead", "output")
 
 
