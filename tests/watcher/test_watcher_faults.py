@@ -320,6 +320,18 @@ def test_odd_things_below_runs_keep_nobody_from_being_seen(watched: Lookout) -> 
     assert watched.watcher()[0] == pid
 
 
+@pytest.mark.parametrize("launcher", ["².5./x", f"5.{'9' * 5000}./x", "1.2.\ud800", "..", "1.2./x\0"])
+def test_a_plan_with_an_odd_name_of_a_server_ends_no_watcher(watched: Lookout, launcher: str) -> None:
+    odd = watched.home.run("x", tmux={"socket": None, "session": None, "launcher": launcher})
+    record(odd)
+    watched.start()
+    settle(odd)
+    fine = watched.home.run("x")
+    record(fine)
+    settle(fine)
+    assert watched.log() == ""
+
+
 def test_a_run_that_somebody_else_is_concluding_is_tried_again(watched: Lookout) -> None:
     stuck = watched.home.run("x")
     with subprocess.Popen(["sleep", "1000"]) as sleeper:

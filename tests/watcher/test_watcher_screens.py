@@ -340,6 +340,20 @@ def test_windows_show_how_their_runs_ended_and_those_of_completed_ones_close(
     assert tmux_server.run("list-windows", "-t", "work", "-F", "#{window_id}")
 
 
+def test_an_impossible_window_of_one_run_keeps_no_other_window_from_being_marked(
+    watched: Lookout, tmux_server: TmuxServer
+) -> None:
+    odd, fine = Windowed(watched, tmux_server), Windowed(watched, tmux_server)
+    wrapper = odd.run.folder / directory.WRAPPER
+    wrapper.write_text(wrapper.read_text().replace(f'"{odd.window}"', '"@x"'))  # a child can write it
+    watched.start()
+    odd.end("failed")
+    settle(odd.run)
+    fine.end("failed")
+    eventually(lambda: fine.state() == "failed")
+    eventually(lambda: f"run {odd.run.run_id}: no id of tmux: '@x'" in watched.log())
+
+
 def test_a_window_says_so_as_long_as_its_run_waits_for_somebody(
     watched: Lookout, tmux_server: TmuxServer
 ) -> None:

@@ -111,7 +111,7 @@ def _again(
 def _request(
     asked: Mapping[str, Any], environment: Mapping[str, str], *, preset: str | None
 ) -> LaunchRequest:
-    """Return the request for a launch on this machine, with each value of a wrong type left out."""
+    """Return the launch request for this machine: `~` and the project are those here."""
     texts = {key: value if isinstance(value := asked.get(key), str) else None for key in _TEXTS}
     home = places.user_home(environment)
     named = str(asked.get("cwd") or "~")

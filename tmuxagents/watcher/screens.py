@@ -291,7 +291,11 @@ class Screen:
             if view.message and not self._tmux.status.message():
                 self._complain("notify: message needs tmux 3.6; before, a message would stop every screen")
         for chore in chores:
-            watched = self._tmux.windows.set_state(chore.window, chore.run_id, chore.state)
+            try:
+                watched = self._tmux.windows.set_state(chore.window, chore.run_id, chore.state)
+            except ValueError as error:  # a child can write anything into wrapper.json
+                self._complain(f"run {chore.run_id}: {error}")
+                continue
             if watched and chore.seen is not None:
                 with contextlib.suppress(OSError):  # it stays marked
                     chore.seen()
