@@ -19,7 +19,7 @@ STAND_IN = Path(__file__).with_name("hooked_stand_in.py")
 
 
 class Ends:
-    """The wrapper's ends, and the bridge with its stand-in, which gets `settings` and what it is to do."""
+    """The wrapper's ends, and the bridge with its stand-in, which gets `settings` and its orders."""
 
     def __init__(self, folder: Path, bridge: str, *settings: str, **variables: str) -> None:
         self.folder = folder

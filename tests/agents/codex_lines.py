@@ -1,4 +1,4 @@
-"""What a Codex writes, as it was recorded, and what it comes to: both seats, the client's side included."""
+"""Play recordings of Codex: `codex exec`, and the app server with the lines of its recorded client."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def client_of(name: str) -> list[dict[str, Any]]:
 
 
 class Played:
-    """What a stream came to: the events, and the state that the wrapper would hold."""
+    """The events of a stream, and the state that the wrapper would hold."""
 
     def __init__(self, reader: Any) -> None:
         self.reader = reader
@@ -70,7 +70,7 @@ class Played:
             self.heard(read(line, 1.0))
 
     def overhear(self, name: str) -> None:
-        """Take in the stderr of a recording."""
+        """Read the stderr of a recording."""
         for line in (SAMPLES / f"{name}.stderr").read_bytes().splitlines():
             self.take(self.reader.overheard(line))
 
@@ -130,7 +130,7 @@ def talker(**changes: Any) -> AppServer:
 
 
 def talked(name: str, **changes: Any) -> Played:
-    """Play a recording of the app server, and say what the recorded client said at its time."""
+    """Play a recording of the app server, with the recorded client's lines at their times."""
     client = client_of(name)
     read = Played(talker(**changes))
     later = [said for said in client if said.get("method") in KINDS][1:]

@@ -1,4 +1,4 @@
-"""Lines of Claude Code and Qwen Code, and what they come to."""
+"""Lines of Claude Code and Qwen Code, and the events and the verdict that follow from them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def ends(call: str = "c1", words: Any = "out", **more: Any) -> dict[str, Any]:
 
 
 class Played:
-    """Lines that were read, and what they came to."""
+    """Lines that were read, and the events and the state that follow from them."""
 
     def __init__(self, *lines: dict[str, Any] | str, reader: EnvelopeReader) -> None:
         self.reader = reader
@@ -66,7 +66,7 @@ class Played:
             self.told.append({"type": event.type, **event.fields})
 
     def of(self, kind: str) -> list[dict[str, Any]]:
-        """Return what was told of one kind."""
+        """Return the fields of the events of one type."""
         return [one for one in self.told if one["type"] == kind]
 
     def verdict(self, code: int | None = 0) -> Verdict:

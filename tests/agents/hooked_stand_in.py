@@ -1,4 +1,4 @@
-"""Stands in for an agent with hooks on a terminal: it calls them and prints their answers.
+"""A stand-in for an agent with hooks on a terminal: it calls its hooks and prints their answers.
 
 It finds its hooks as its brand does: in `--settings=JSON`, in the folder of `--plugin-dir=`, or in the file
 that QWEN_CODE_SYSTEM_DEFAULTS_PATH names. Each word after `--` is what one hook is given, as JSON.
@@ -59,7 +59,7 @@ def hold(called: dict[str, Any], waiting: list[subprocess.Popen[bytes]], given: 
 
 
 def main() -> None:
-    """Do as told."""
+    """Do what the words ask for."""
     called = hooks()
     waiting: list[subprocess.Popen[bytes]] = []
     at = sys.argv.index("--") + 1

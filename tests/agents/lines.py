@@ -1,4 +1,4 @@
-"""Lines of an agent of a brand, and what they come to: the events, the state and the verdict."""
+"""Lines of an agent, and the events, the state and the verdict that follow from them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def kinds_of(reader: type) -> list[str]:
 
 
 class Heard:
-    """What a child said, as the wrapper takes it in."""
+    """The lines of a child, read as the wrapper reads them."""
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
@@ -52,7 +52,7 @@ class Heard:
         return self._take(reading.events)
 
     def exit(self, code: int | None, text: bytes | None = None) -> Verdict:
-        """Have it exit; None: by a signal."""
+        """Make the child exit; None: by a signal."""
         self._take(self.reader.ended(code, text))
         how = Exit(code, "SIGKILL" if code is None else None)
         self._take([events.child_exited(how.exit_code, how.signal)])

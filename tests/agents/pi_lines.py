@@ -1,4 +1,4 @@
-"""What a pi prints, line by line and as it was recorded, and what it comes to."""
+"""Lines of pi, made or recorded, and the events and the state that follow from them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DONE = ("completed", "done", 0, None, None)
 
 
 class Played:
-    """What a stream came to: the events, and the state that the wrapper would hold."""
+    """The events of a stream, and the state that the wrapper would hold."""
 
     def __init__(self) -> None:
         self.reader = AGENT.reader()
@@ -63,7 +63,7 @@ class Played:
         return "".join(LETTERS[event.type] for event in self.events)
 
     def verdict(self, code: int = 0, stderr: str = "") -> tuple[object, ...]:
-        """Return how it ends if it leaves with this status now."""
+        """Return the verdict if pi exits with this code now."""
         for line in stderr.splitlines():
             lifecycle.apply(self.state, events.stderr(line))
         ending = Exit(code) if code >= 0 else Exit(None, {-9: "SIGKILL"}[code])
@@ -84,7 +84,7 @@ def line(kind: str, **fields: Any) -> bytes:
 
 
 def stdout(name: str) -> bytes:
-    """Return what pi printed; of a recorded conversation only its side of it."""
+    """Return pi's output; of a recorded conversation, only pi's lines."""
     raw = (SAMPLES / f"{name}.jsonl").read_bytes()
     if not name.startswith("rpc_"):
         return raw

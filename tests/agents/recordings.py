@@ -1,4 +1,4 @@
-"""The recordings of one brand for its tests: every name, and the differences from the true verdict."""
+"""The recordings of one brand for its tests: their names, and the differences from the true verdict."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def of(brand: str, *seats: str) -> dict[str, Recording]:
 
 
 def differences(recording: Recording) -> list[str]:
-    """Return what is wrong: read whole, and in pieces cut anywhere."""
+    """Return all differences: of the lines read whole, and read in pieces cut anywhere."""
     dice = random.Random(repr(recording))  # the same pieces each time
 
     def pieces(text: bytes) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""Stands in for opencode where its server and its screen are only to be started, and to end.
+"""A stand-in for opencode, in tests that only start and end its server and its screen.
 
 The server keeps what it is asked for in the file that REQUESTS names, and reports the lines of EVENTS.
 """

@@ -1,4 +1,4 @@
-"""Agents over ACP: every recording by its true verdict, the lies by name, and what no recording has."""
+"""Agents over ACP: the true verdict of every recording, each known lie, and cases that no recording has."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_what_was_said_before_is_not_said_again(tmp_path: Any) -> None:
 
 
 class Child:
-    """The other end of a talker: what the agent says, and what it is told."""
+    """The other end of a talker: the agent's lines, and ours to it."""
 
     def __init__(self, **plan: Any) -> None:
         document = {"runId": "run00001", "sessionId": "s", "agent": "goose", "task": "t", "cwd": "/p"}
@@ -82,7 +82,7 @@ class Child:
         self.state.error_message = self.talker.error_message
 
     def says(self, **message: Any) -> list[Any]:
-        """Say one line; return what it is told."""
+        """Have the agent say one line; return our lines to it."""
         reading = self.talker.feed(json.dumps({"jsonrpc": "2.0", **message}).encode(), 1.0)
         self._take(reading.events)
         told = [json.loads(line) for line in reading.reply.splitlines()]
@@ -104,7 +104,7 @@ class Child:
         self.updates("agent_message_chunk", content={"type": "text", "text": text}, **more)
 
     def opens(self, name: str = "goose", session: Any = None, **can: Any) -> list[Any]:
-        """Open a session; return what it is told then."""
+        """Open a session; return our next lines to the agent."""
         self.answers({"protocolVersion": 1, "agentInfo": {"name": name}, "agentCapabilities": can})
         return self.answers({"sessionId": "one", **(session or {})})
 

@@ -1,4 +1,4 @@
-"""Questions to programs: what they say, how long they may take, and that none of them stays."""
+"""Questions to programs: the answers, the limits of time and size, and that no process stays."""
 
 from __future__ import annotations
 

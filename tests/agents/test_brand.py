@@ -1,4 +1,4 @@
-"""What all agents share: what a brand without a thing of its own answers, and how lines are read."""
+"""The base classes of all agents: the usual answers of a brand, and how lines are read."""
 
 from __future__ import annotations
 

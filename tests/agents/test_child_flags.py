@@ -1,4 +1,4 @@
-"""The flags of a profile, in their fixed order; what is refused; and that no rule fails open."""
+"""The flags of a profile in their fixed order; refused arguments; and that no rule fails open."""
 
 from __future__ import annotations
 

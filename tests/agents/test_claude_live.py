@@ -1,4 +1,4 @@
-"""What the hooks of a live Claude Code say, as events; and how it is called."""
+"""A live Claude Code: its hooks as events, and its command line."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ OURS, STOP = hook("UserPromptSubmit", prompt=PROMPT), hook("Stop", last_assistan
 
 
 class Heard:
-    """Hooks that were heard, and what they came to."""
+    """Hooks that were read, and the events and the state that follow from them."""
 
     def __init__(self, *lines: dict[str, Any] | bytes) -> None:
         self.reader = LIVE.reader(sent)
@@ -52,7 +52,7 @@ class Heard:
             self.state.error_message = self.reader.error_message
 
     def kinds(self) -> list[str]:
-        """Return the types of what was told."""
+        """Return the types of the events."""
         return [one["type"] for one in self.told]
 
     def verdict(self) -> tuple[str, str, str | None]:

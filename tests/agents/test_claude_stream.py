@@ -1,4 +1,4 @@
-"""The stream of Claude Code: each recording comes to its true verdict, and no lie of it is believed."""
+"""The stream of Claude Code: each recording has its true verdict, and no lie is believed."""
 
 from __future__ import annotations
 

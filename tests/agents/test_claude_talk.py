@@ -1,4 +1,4 @@
-"""What is said to a Claude Code that keeps its stdin open, and its questions."""
+"""Our lines to a Claude Code that keeps its stdin open, and its questions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def begun() -> tuple[ClaudeTalker, str]:
 
 
 def heard(talker: ClaudeTalker, *lines: dict[str, Any]) -> list[dict[str, Any]]:
-    """Read lines; return what was told."""
+    """Read lines; return the events."""
     told = [event for line in lines for event in talker.feed(json.dumps(line).encode(), 1.0).events]
     return [{"type": event.type, **event.fields} for event in told]
 
@@ -132,7 +132,7 @@ def asks(tool: str, given: Any, number: str = "r1") -> dict[str, Any]:
 
 
 def answered(talker: ClaudeTalker, words: str, number: str = "r1") -> Any:
-    """Answer a question; return what it is told."""
+    """Answer a question; return our lines to the agent."""
     response = json.loads(talker.answer(number, words, "ada").reply)["response"]
     assert (response["subtype"], response["request_id"]) == ("success", number)
     return response["response"]

@@ -1,4 +1,4 @@
-"""The app server of Codex: recordings with their client, questions, messages, and what may go wrong."""
+"""The app server of Codex: recordings with their client, questions, messages, and failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`codex exec --json`: what was recorded comes to its true verdict, and every trap is told apart."""
+"""`codex exec --json`: each recording has its true verdict, and every trap is recognised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A live Codex: what its app server and the bridge tell, and whose child it is."""
+"""A live Codex: the lines of its app server and of the bridge, and when a run is attended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing that a Codex may print, by any of its seats, breaks a reader or what is written down of it."""
+"""Properties: nothing that Codex may print, in any seat, breaks a reader or our files."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ odd_values: st.SearchStrategy[Any] = (
 
 
 def endure(seat: str, raws: Sequence[Any]) -> None:
-    """Have a reader take lines, and look at all that it says and that would be written down."""
+    """Read lines, and check all events and all that would be written to files."""
     reader, state = reader_of(seat), lifecycle.RunState()
     lifecycle.apply(state, events.run_started({}))
     replies = reader.begin("Do it.") if isinstance(reader, AppServer) else b""

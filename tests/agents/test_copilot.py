@@ -1,4 +1,4 @@
-"""GitHub Copilot CLI: its command line, its lines, and every ending that it tells wrongly."""
+"""GitHub Copilot CLI: its command line, its lines, and every ending that it reports wrongly."""
 
 from __future__ import annotations
 

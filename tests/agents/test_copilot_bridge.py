@@ -36,7 +36,7 @@ def bridge(tmp_path: Path) -> Iterator[Ends]:
 
 
 def logs(bridge: Ends, line: dict[str, Any]) -> str:
-    """Return what makes the stand-in log a line."""
+    """Return the word that makes the stand-in log a line."""
     path = bridge.folder / "home" / "session-state" / SESSION / "events.jsonl"
     return f"log:{path}={json.dumps(line, separators=(',', ':'))}"
 

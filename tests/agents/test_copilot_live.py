@@ -1,4 +1,4 @@
-"""A live Copilot CLI: what the log of its session says, as events; and how it is called."""
+"""A live Copilot CLI: the log of its session as events, and its command line."""
 
 from __future__ import annotations
 

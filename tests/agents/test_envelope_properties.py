@@ -1,4 +1,4 @@
-"""Nothing that a Claude Code, its hooks or a Qwen Code may print breaks us, or what we write down of it."""
+"""Properties: nothing that Claude Code, its hooks or Qwen Code may print breaks a reader or our files."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ odd_values: st.SearchStrategy[Any] = (
 
 
 def endure(maker: str, raws: Sequence[Any]) -> None:
-    """Take lines through a reader, and look at what would be written down."""
+    """Read lines, and check all that would be written to files."""
     reader, state = MAKERS[maker](), lifecycle.RunState()
     lifecycle.apply(state, events.run_started({}))
     told = []

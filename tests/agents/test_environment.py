@@ -1,4 +1,4 @@
-"""The environment of a child: what it gets from its launcher, and what it must not."""
+"""The environment of a child: variables that it gets from its launcher, and those that it must not get."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gemini CLI: its command line, its lines, and every ending that it tells wrongly."""
+"""Gemini CLI: its command line, its lines, and every ending that it reports wrongly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models: which one is meant, from where it comes, what is said where there is none."""
+"""Models: which one a name means, which source counts, and the messages where there is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models and agents: asked of programs that really run, remembered, checked; and who Copilot is told asks."""
+"""Models and agents: asked of real programs, cached and checked; and the initiator for Copilot."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Agent:
         self.says()
 
     def says(self, *, version: str = "echo 0.87.1", rpc: str | None = None, listing: str = "exit 1") -> None:
-        """Let it answer the three questions by these pieces of shell."""
+        """Make it answer the three questions by these pieces of shell."""
         steps = {"--version": version, "--mode": rpc or self.lists(*TWO), "--list-models": listing}
         cases = "\n".join(f"{flag}) {step} ;;" for flag, step in steps.items())
         script = f'#!/bin/sh\necho "$*" >> {self.asked_file}\ncase $1 in\n{cases}\nesac\n'
@@ -66,7 +66,7 @@ class Agent:
 
     @property
     def asked(self) -> list[str]:
-        """Return what it was asked, and forget that."""
+        """Return the questions to it, and forget them."""
         if not self.asked_file.exists():
             return []
         lines = self.asked_file.read_text().splitlines()

@@ -1,4 +1,4 @@
-"""opencode: its command line, its lines, and every ending that it tells wrongly."""
+"""opencode: its command line, its lines, and every ending that it reports wrongly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bridge of a live opencode as the process that it is, with a server and a screen that stand in."""
+"""The bridge of a live opencode as a process, with stand-ins for the server and the screen."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Place:
         self._text = b""
 
     def told(self, kind: str, count: int = 1) -> list[dict[str, Any]]:
-        """Wait until the bridge has told so many lines of a kind; return these."""
+        """Wait until the bridge has written `count` lines of a kind; return them."""
 
         def found() -> list[dict[str, Any]] | None:
             with suppress(BlockingIOError):
@@ -66,7 +66,7 @@ class Place:
             file.write(json.dumps({"type": kind, "properties": {"sessionID": "ses_1", **properties}}) + "\n")
 
     def asked(self, count: int) -> list[dict[str, Any]]:
-        """Wait until the server was asked so often; return what for."""
+        """Wait for `count` requests to the server; return them."""
 
         def found() -> list[dict[str, Any]] | None:
             lines = [json.loads(line) for line in (self.folder / "requests").read_text().splitlines()]

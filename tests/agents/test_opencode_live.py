@@ -1,4 +1,4 @@
-"""A live opencode: what its server reports, in the words of runs."""
+"""A live opencode: the reports of its server as events."""
 
 from __future__ import annotations
 

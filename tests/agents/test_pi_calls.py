@@ -1,4 +1,4 @@
-"""Tool calls of a pi: each told once, and with its own end."""
+"""Tool calls of pi: each is reported once, and with its own end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lines of the bridge in a live pi: what a person did, what was taken, and an ending that is none."""
+"""The lines of the bridge in a live pi: a person's input, messages taken, and endings that do not count."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def fed(*lines: dict[str, Any]) -> tuple[PiLiveReader, list[dict[str, Any]]]:
 
 
 def state_of(told: list[dict[str, Any]]) -> RunState:
-    """Fold what was told."""
+    """Fold events."""
     state = RunState()
     apply(state, Event("run_started", {}))
     for fields in told:

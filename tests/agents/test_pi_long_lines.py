@@ -1,4 +1,4 @@
-"""Lines that are too long to keep, or to parse: what their two ends tell."""
+"""Lines that are too long to keep, or to parse: the meaning of their two ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of a pi that have no id, and results that come with the end of a turn alone: each told once."""
+"""Calls of pi without an id, and results that come only with the end of a turn: each is reported once."""
 
 from __future__ import annotations
 

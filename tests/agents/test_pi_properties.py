@@ -1,4 +1,4 @@
-"""Nothing that a pi may print breaks us, or what we write down of it."""
+"""Properties: nothing that pi may print breaks the reader or our files."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ PLACES = [
 
 
 def endure(lines: Iterable[bytes | Oversized]) -> None:
-    """Take lines through all that the wrapper does with them, and look at what it would write down."""
+    """Read lines as the wrapper does, and check all that it would write to files."""
     played = play(lines)
     narrator = Narrator()
     for event in played.events:

@@ -1,4 +1,4 @@
-"""What an installed pi answers about itself, and what is no answer."""
+"""The answers of an installed pi to our questions, and outputs that are no answer."""
 
 from __future__ import annotations
 

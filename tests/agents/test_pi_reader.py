@@ -1,4 +1,4 @@
-"""One line of a pi: what it tells, whether it shows work, and what is no event at all."""
+"""One line of pi: its events, whether it shows work, and lines that are no events."""
 
 from __future__ import annotations
 

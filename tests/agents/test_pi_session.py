@@ -1,4 +1,4 @@
-"""pi's session file, for a child that is to go on with it: whole, torn, damaged, or none at all."""
+"""pi's session file, for a child that continues it: whole, torn, damaged, or none at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recorded streams of real pis: their events, and the verdict each comes to."""
+"""Recorded streams of real pis: their events and verdicts."""
 
 from __future__ import annotations
 

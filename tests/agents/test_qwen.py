@@ -1,4 +1,4 @@
-"""Qwen Code: how it is called, and its stream: each recording comes to its true verdict."""
+"""Qwen Code: its command line, and its stream: each recording has its true verdict."""
 
 from __future__ import annotations
 

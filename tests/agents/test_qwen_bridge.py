@@ -27,7 +27,7 @@ def hook(name: str, **fields: Any) -> str:
 
 
 def says(**line: Any) -> str:
-    """Return what makes the stand-in write a line to its second output."""
+    """Return the word that makes the stand-in write a line to its second output."""
     return f"log:--json-file={json.dumps(line)}"
 
 

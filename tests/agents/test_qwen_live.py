@@ -1,4 +1,4 @@
-"""A live Qwen Code: what its second output and its hooks say, as events; and how it is called."""
+"""A live Qwen Code: its second output and its hooks as events, and its command line."""
 
 from __future__ import annotations
 

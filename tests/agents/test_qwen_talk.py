@@ -1,4 +1,4 @@
-"""What is said to a Qwen Code that keeps its stdin open, and its questions for permission."""
+"""Our lines to a Qwen Code that keeps its stdin open, and its questions for permission."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Talk:
         self.replies += [json.loads(line) for line in reading.reply.splitlines()]
 
     def of(self, kind: str) -> list[dict[str, Any]]:
-        """Return what was told of one kind."""
+        """Return the fields of the events of one type."""
         return [event.fields for event in self.told if event.type == kind]
 
 

@@ -1,4 +1,4 @@
-"""Checked access to raw JSON: whatever a value is, what comes out can be used, and is bounded."""
+"""Checked access to raw JSON: of any value we get something usable and bounded."""
 
 from __future__ import annotations
 

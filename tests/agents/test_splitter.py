@@ -1,4 +1,4 @@
-"""Lines out of a byte stream: the same however it arrives, and within bounded memory."""
+"""Lines of a byte stream: the same for pieces of any size, and within bounded memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The version in what an agent prints of itself."""
+"""The version in an agent's answer."""
 
 from __future__ import annotations
 
