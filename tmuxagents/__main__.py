@@ -45,7 +45,7 @@ def _main() -> None:
     from tmuxagents.cli import printing, quick  # noqa: PLC0415  (a wrapper needs none of it)
 
     try:
-        printing.check_out()
+        printing.check(printing.OUT)
     except Exception as error:  # noqa: BLE001  (the boundary handles all; without arguments it prints to stderr)
         from tmuxagents.cli import boundary  # noqa: PLC0415  (click)
 

@@ -1,7 +1,7 @@
 """Start a watcher: `python -P .../tmuxagents/_watch.py HOME [DESCRIPTOR OF THE LOCK]`. Joins.
 
-It is started by its path, so that it runs the same copy of the package as its starter. The package is
-imported from there first. After that, Python's own modules go before all others in that folder.
+It is started by its path, so that the watcher runs the same copy of the package as its starter. The package
+is imported from there first. Afterwards Python's own modules go before anything else in that folder.
 """
 
 import os

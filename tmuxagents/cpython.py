@@ -1,4 +1,4 @@
-"""All code that relies on private parts of CPython, with the reason for each. Light: `poll` imports it.
+"""All code that relies on private parts of CPython, with the reason for each. It is light, for `poll`.
 
 Each public package would cost `poll`, and every child's wrapper, several milliseconds. If a private part is
 missing, the public package takes its place. Only the C codec of JSON has no substitute: every supported

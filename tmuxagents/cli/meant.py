@@ -1,4 +1,4 @@
-"""What a person means by a wrong verb or option: a word of another tool, or a noun for a verb. Pure.
+"""The meaning of a wrong verb or option: a word of another tool, or a noun in place of a verb. Pure.
 
 Meaning comes before spelling: `--prompt` is not taken for a misspelt `--preset`. A name of several words
 has the meaning of one of them: `--agent-type` means type, and `spawn_agent` means spawn.

@@ -21,18 +21,17 @@ IN, OUT, ERR = 0, 1, 2
 _PIECE = 1024 * 1024
 
 
-def check_out() -> None:
-    """Refuse a stdout that is closed, or open for reading only: the answer would be lost."""
-    _check(OUT, "stdout cannot be written to: it is closed.", "> /dev/null discards the answer")
+_CLOSED = (
+    ("stdin cannot be read: it is closed.", "< FILE reads a file, < /dev/null reads nothing"),
+    ("stdout cannot be written to: it is closed.", "> /dev/null discards the answer"),
+)
 
 
-def check_in() -> None:
-    """Refuse a stdin that is closed, or open for writing only."""
-    _check(IN, "stdin cannot be read: it is closed.", "< FILE reads a file, < /dev/null reads nothing")
+def check(stream: int) -> None:
+    """Refuse a stdin or stdout that is closed, or open in the other direction only.
 
-
-def _check(stream: int, message: str, hint: str) -> None:
-    """Refuse a closed stream: reading or writing zero bytes fails. Other problems show when it is used."""
+    Reading or writing zero bytes shows that. Other problems show when the stream is used.
+    """
     try:
         if (sys.stdin, sys.stdout)[stream] is not None:
             os.read(IN, 0) if stream == IN else os.write(OUT, b"")
@@ -40,12 +39,12 @@ def _check(stream: int, message: str, hint: str) -> None:
     except OSError as error:
         if error.errno != errno.EBADF:
             return
-    raise _unusable(message, hint)
+    raise _unusable(*_CLOSED[stream])
 
 
 def read(most: int) -> bytes:
     """Read stdin to its end, or at most this many bytes."""
-    check_in()
+    check(IN)
     text = bytearray()
     while len(text) < most:
         try:

@@ -1,4 +1,4 @@
-"""The verb integrate, for tmux, pi, claude and codex. It prints the changes, made or planned. Joins."""
+"""The verb integrate, for tmux, pi, claude and codex. It prints the changes that it makes or plans. Joins."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from tmuxagents.status.snapshot import Snapshot
+    from tmuxagents.registry.lookup import Caller
 
 _TYPES = {
     quick.TIMEOUT: values.DURATION,
@@ -170,15 +170,7 @@ def stop(*, runs: tuple[str, ...], all_of_them: bool, others: bool, everywhere: 
         raise BadRequest("Name a run to stop, or use --all.", kind="usage", hint="tmuxagents poll lists them")
     caller = lookup.here()
     if all_of_them:
-        found = take(poll.query_of(caller, (), everywhere=everywhere, others=others), caller)
-        ids = found.active
-        if found.others is not None and found.others["active"]:
-            printing.warn(
-                [f"left alone: {found.others['active']} of other parents here; --others stops them, too"]
-            )
-        if not everywhere and not others and caller.owner is None:
-            ids = _own(found)
-        folders = _stoppable([f"{caller.runs}/{run_id}" for run_id in ids])
+        folders = _active(caller, everywhere=everywhere, others=others)
     else:
         folders = list(dict.fromkeys(lookup.find_run(reference, caller) for reference in runs))
     before = [inspect(folder) for folder in folders]
@@ -199,19 +191,22 @@ def stop(*, runs: tuple[str, ...], all_of_them: bool, others: bool, everywhere: 
         printing.lines(lines or ["nothing to stop"])
 
 
-def _own(found: Snapshot) -> list[str]:
-    """Return the active runs that no parent owns. Warn about the others, which are left alone."""
-    owned = [row.run for row in found.rows if row.run["owner"] is not None]
+def _active(caller: Caller, *, everywhere: bool, others: bool) -> list[str]:
+    """Return the active runs that --all stops, and warn about the others. Raise if none can be stopped."""
+    found = take(poll.query_of(caller, (), everywhere=everywhere, others=others), caller)
+    if found.others is not None and found.others["active"]:
+        printing.warn(
+            [f"left alone: {found.others['active']} of other parents here; --others stops them, too"]
+        )
+    owned = []
+    if not everywhere and not others and caller.owner is None:
+        owned = [row.run for row in found.rows if row.run["owner"] is not None]
     if owned:
         named = (f"{words.short_id(run['runId'], ())} ({answers.label(run)})" for run in owned)
         message = f"left alone, because other parents launched them: {', '.join(named)}"
         printing.warn([f"{message}; stop --all --others stops them, too"])
     left = {run["runId"] for run in owned}
-    return [run_id for run_id in found.active if run_id not in left]
-
-
-def _stoppable(folders: list[str]) -> list[str]:
-    """Return the runs that can be stopped from here; warn about the others, raise if none can be."""
+    folders = [f"{caller.runs}/{run_id}" for run_id in found.active if run_id not in left]
     refused = {folder: why for folder in folders if (why := stopping.why_not(folder)) is not None}
     if refused and len(refused) == len(folders):
         raise next(iter(refused.values()))

@@ -139,7 +139,7 @@ def mcp(*, limit: float) -> None:
     """Serve the tools to an MCP client on stdin and stdout, until it leaves."""
     from tmuxagents.mcp.server import Server  # noqa: PLC0415  (a call of one tool needs no server)
 
-    printing.check_in()
+    printing.check(printing.IN)
     socket = group.socket()
     offered = catalogue.refusal(lookup.here(), os.environ) is None
     chosen = ["-L", socket] if socket else []
