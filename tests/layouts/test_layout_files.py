@@ -85,6 +85,12 @@ def test_all_that_may_stand_in_a_file_is_read() -> None:
     assert (second.name, second.layout, second.each_run) == ("window", "tiled", True)
 
 
+@pytest.mark.parametrize("run", ["newest", "@last", "0123456789abcdef", "01234567", "Review.API", "größe/2"])
+def test_a_pane_may_show_any_run_that_has_a_name_or_id(run: str) -> None:
+    found = parsed(f"windows: [{{panes: [{{x-tmuxagents: {{show: transcript, run: '{run}'}}}}]}}]")
+    assert found.windows[0].panes[0].run == run
+
+
 def test_a_document_tells_all_of_it() -> None:
     found = parsed(WHOLE).document()
     assert (found["sessionName"], found["eachRun"], len(found["launch"])) == ("mine", "window", 1)

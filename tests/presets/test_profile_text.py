@@ -120,6 +120,9 @@ _presets = st.fixed_dictionaries(
         "timeout": st.integers(1, 10**6) | st.floats(1, 10**6),
         "keepBackground": st.booleans(),
         "nesting": st.integers(1, 3),
+        "env": st.dictionaries(
+            st.text("AZ_", min_size=1, max_size=5), _said | _tricky, min_size=1, max_size=3
+        ),
         "systemPrompt": _body,
     },
 )
@@ -143,6 +146,7 @@ def test_a_profile_is_read_back_as_it_was_saved(name: str, fields: dict[str, Any
 
 
 @given(_names, _presets)
+@example("p", {"description": "d", "env": {"A": "\U0001f600 \x85"}})
 def test_a_preset_is_read_back_as_it_was_saved(name: str, fields: dict[str, Any]) -> None:
     read = read_back(name, fields, "preset")
     assert (read.name, read.fields) == (name, fields)

@@ -127,6 +127,8 @@ def test_a_wait_is_told_with_the_reason_of_slurm() -> None:
         ("", None),
         ("--array=1-3", "cannot be set: a run is one job"),
         ("--arr", "cannot be set: a run is one job"),
+        ("--ar=1-3", "cannot be set: a run is one job"),
+        ("--wait-all-nodes=1", None),
         ("-a1-3", "cannot be set: a run is one job"),
         ("-QHa1-3", "cannot be set: a run is one job"),
         *(("-QH", None), ("-koff", None)),

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 
 from tmuxagents.errors import Fault
-from tmuxagents.launch import tasks
-from tmuxagents.records import is_name
+from tmuxagents.launch import plan, tasks
+from tmuxagents.records import is_name, is_run_id
 from tmuxagents.settings import rules
 from tmuxagents.text import safe
 
@@ -155,7 +155,9 @@ class Checks:
     def reference(self, place: Place) -> str | None:
         """Return a reference to a run: a name, an id, `newest` or `@last`."""
         value = self._at(place)
-        if value is None or (isinstance(value, str) and (value == "@last" or is_name(value))):
+        if value is None or value == "@last":
+            return value
+        if isinstance(value, str) and (is_run_id(value) or plan.is_name(value)):
             return value
         self.fault(place, "this must be newest, or the name or id of a run, in quotes")
         return None

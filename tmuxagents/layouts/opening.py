@@ -162,11 +162,10 @@ class Opening:
     def _folder(self, pane: Pane, window: Window) -> str:
         """Return the folder of a shell: each level's folder is relative to the one around it."""
         folder = self._caller.project
-        for step in (self._layout.folder, window.folder, pane.folder):
-            if step is not None:
-                home = places.user_home(self._environment)
-                step = home + step[1:] if step == "~" or step.startswith("~/") else step  # noqa: PLW2901  (the step with its home folder)
-                folder = os.path.normpath(os.path.join(folder, step))
+        for step in filter(None, (self._layout.folder, window.folder, pane.folder)):
+            in_home = step == "~" or step.startswith("~/")
+            inner = places.user_home(self._environment) + step[1:] if in_home else step
+            folder = os.path.normpath(os.path.join(folder, inner))
         inside = os.path.realpath(folder), os.path.realpath(self._caller.project)
         if self._layout.source == layout.PROJECT and os.path.commonpath(inside) != inside[1]:
             raise self._no_folder(folder, "it leads out of the project")

@@ -188,7 +188,7 @@ def text(name: str, fields: Mapping[str, Any], kind: str = PROFILE) -> str:
             is_plain = value and all(word and word == word.strip() and "," not in word for word in value)
             shown = scalar(",".join(value)) if is_plain else f"[{', '.join(map(_quoted, value))}]"
         else:
-            shown = scalar(value) if isinstance(value, str) else json.dumps(value)
+            shown = scalar(value) if isinstance(value, str) else _quoted(value)
         lines.append(f"{key}: {shown}")
     header = "\n".join(("---", *lines, "---", ""))
     body = fields.get(BODY)
@@ -201,7 +201,8 @@ def scalar(value: str) -> str:
     return value if plain and isinstance(yaml.typed(value), str) else _quoted(value)
 
 
-def _quoted(value: str) -> str:
+def _quoted(value: Any) -> str:
+    """Return a value as JSON that YAML reads alike: YAML knows no pairs of surrogates."""
     quoted = json.dumps(value, ensure_ascii=False)
     return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found.group()):04x}", quoted)
 

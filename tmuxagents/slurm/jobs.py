@@ -191,21 +191,9 @@ _OURS = {
     "wait": "`tmuxagents wait` does that",
     "wrap": "the job is the run",
 }
-_SHORT = dict(
-    (
-        *(
-            ("a", "array"),
-            ("D", "chdir"),
-            ("M", "clusters"),
-            ("e", "error"),
-            ("h", "help"),
-            ("J", "job-name"),
-        ),
-        *(("i", "input"), ("o", "output"), ("V", "version"), ("W", "wait")),
-    )
-)
+_LETTERS = "a=array D=chdir M=clusters e=error h=help J=job-name i=input o=output V=version W=wait"
+_SHORT = dict(short.split("=") for short in _LETTERS.split())
 _FLAGS = "HOQsuv"  # short options without a value: others may follow in the same word
-_LEAST = 3  # letters of a long option that is abbreviated
 
 
 def option_fault(word: str) -> str | None:
@@ -213,9 +201,8 @@ def option_fault(word: str) -> str | None:
     if not word.isprintable():
         return "has a control character"
     name = word[2:].partition("=")[0] if word.startswith("--") else ""
-    if name:
-        is_cut = len(name) >= _LEAST
-        ours = next((full for full in _OURS if full == name or (is_cut and full.startswith(name))), None)
+    if name:  # sbatch accepts every unambiguous abbreviation
+        ours = next((full for full in _OURS if full.startswith(name)), None)
     else:
         ours = _SHORT.get(word[1:].lstrip(_FLAGS)[:1]) if word.startswith("-") else None
     return None if ours is None else f"cannot be set: {_OURS[ours]}"
