@@ -155,9 +155,9 @@ class Checks:
     def reference(self, place: Place) -> str | None:
         """Return a reference to a run: a name, an id, `newest` or `@last`."""
         value = self._at(place)
-        if value is None or value == "@last":
-            return value
-        if isinstance(value, str) and (is_run_id(value) or plan.is_name(value)):
+        if value is None:
+            return None
+        if isinstance(value, str) and (value == "@last" or is_run_id(value) or plan.is_name(value)):
             return value
         self.fault(place, "this must be newest, or the name or id of a run, in quotes")
         return None
