@@ -522,6 +522,7 @@ def test_opencode_gets_the_rules_of_a_level_since_its_modes_forbid_nothing() -> 
     assert rules("opencode-acp", "read-only")["**"] == "deny"
     assert rules("mine", "ask", "/usr/bin/opencode", "acp")["**"] == "ask"
     assert rules("mine", "ask", "/usr/bin/opencode", "acp")["gre?"] == "allow"
+    assert rules("mine", "read-only", "/usr/bin/npx", "opencode-ai", "acp")["**"] == "deny"
     assert rules("opencode-acp", "full") == {"**": "allow"}
     assert rules("goose", "read-only") == {}
 

@@ -26,7 +26,7 @@ STAND_IN = Path(__file__).with_name("stand_in_opencode.py")
 class Place:
     """A run directory with a bridge in it."""
 
-    def __init__(self, folder: Path, session: str = "") -> None:
+    def __init__(self, folder: Path, session: str = "", *, starts: tuple[str, ...] = ()) -> None:
         self.folder = folder
         for name in ("live-events.fifo", "live-orders.fifo"):
             os.mkfifo(folder / name)
@@ -36,7 +36,7 @@ class Place:
         self._told = os.open(folder / "live-events.fifo", os.O_RDWR | os.O_NONBLOCK)
         self._orders = os.open(folder / "live-orders.fifo", os.O_RDWR)
         own = {name.upper(): str(folder / name) for name in ("requests", "events", "screen", "quit")}
-        words = [sys.executable, str(STAND_IN), "--", session, "mock/m-1", "A title"]
+        words = [*starts, sys.executable, str(STAND_IN), "--", session, "mock/m-1", "A title"]
         self.process = subprocess.Popen(
             [sys.executable, "-I", "-S", str(LIVE.bridge), *words],
             env={**os.environ, **own, "TMUXAGENTS_BRIDGE": str(folder)},
@@ -105,6 +105,14 @@ def test_a_prompt_goes_to_the_session_by_the_server_and_is_announced_first(place
     assert message["body"]["parts"][0]["text"] == "Go on"
     assert [line["inboxId"] for line in place.told("bridge_says", 2)] == [0, 7]
     assert base64.b64decode(began["key"].split()[1]).startswith(b"opencode:")
+
+
+def test_the_command_of_opencode_may_have_dashes_of_its_own(tmp_path: Path) -> None:
+    place = Place(tmp_path, starts=("/usr/bin/env", "--"))
+    try:
+        assert place.told("bridge_session")[0]["model"] == "mock/m-1"
+    finally:
+        place.leave()
 
 
 def test_a_report_that_is_nested_too_deeply_is_left_out_and_no_other(place: Place) -> None:

@@ -203,10 +203,9 @@ def main(words: list[str]) -> int:
     """Run the bridge; return our exit status."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # this key is meant for the screen
     os.write(1, "opencode is starting …\n".encode())  # its screen takes seconds
-    at = words.index("--")
-    session, model, title = words[at + 1 :]
+    *program, _, session, model, title = words
     folder = os.environ.pop("TMUXAGENTS_BRIDGE")
-    return OpencodeBridge(words[:at], folder, session=session, model=model, title=title).run()
+    return OpencodeBridge(program, folder, session=session, model=model, title=title).run()
 
 
 if __name__ == "__main__":
