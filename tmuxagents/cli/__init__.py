@@ -36,7 +36,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "layouts": ("layouts", SET_UP, "Open tmux sessions that show runs side by side."),
     "top": ("overseeing", EVERYDAY, "Watch all runs on the full screen."),
     "statusline": ("overseeing", SET_UP, "Print the counts for a status line."),
-    "integrate": ("integrate", SET_UP, "Set up tmux, pi, Claude Code or Codex to use tmuxagents."),
+    "integrate": ("upkeep", SET_UP, "Set up tmux, pi, Claude Code or Codex to use tmuxagents."),
     "config": ("upkeep", SET_UP, "Show and change settings."),
     "doctor": ("upkeep", SET_UP, "Check the machine and the project."),
     "prune": ("upkeep", SET_UP, "Remove old runs and their windows."),

@@ -10,7 +10,7 @@ import click
 
 from tmuxagents.agents import installed, resolve
 from tmuxagents.cli import boundary, group, printing
-from tmuxagents.cli.verbs import integrate, presets
+from tmuxagents.cli.verbs import presets, upkeep
 from tmuxagents.errors import BadRequest, TmuxAgentsError, Unusable
 from tmuxagents.integrate import parents, pi, plan, tmux, tmux_texts
 from tmuxagents.integrate.config import SettingsFiles
@@ -173,7 +173,7 @@ class Walk:
             return
 
     def _tmux(self, key: str | None) -> Integration:
-        wanted = integrate.wanted_tmux(key, uninstall=False)
+        wanted = upkeep.wanted_tmux(key, uninstall=False)
         return tmux.plan(os.environ, self._settings, wanted, socket=group.socket())
 
     def _parents(self) -> None:
