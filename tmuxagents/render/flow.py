@@ -182,28 +182,25 @@ def _of_nodes(nodes: Sequence[Node], room: int, *, in_item: bool = False) -> lis
             if before.kind == markdown.ITEM:
                 is_tight = before.text[:1].isdigit() == node.text[:1].isdigit()
             found += [] if is_tight and node.kind == markdown.ITEM else [[]]
-        found += _of_node(node, room)
         before = node
+        match node.kind:
+            case markdown.CODE:
+                found += _code(node, room)
+            case markdown.QUOTE:
+                found += indented(_of_nodes(node.nodes, room - 2), [(styles.DIM, "│ ")])
+            case markdown.ITEM:
+                hang = width.columns(node.text) + 1
+                inside = _of_nodes(node.nodes, room - hang, in_item=True) or [[]]
+                marker = [(styles.MARKER, node.text), (styles.PLAIN, " ")]
+                found += indented(inside, marker, [(styles.PLAIN, " " * hang)])
+            case markdown.RULE:
+                found.append([(styles.DIM, _LINE * min(room, _RULE))])
+            case markdown.TABLE:
+                found += _table(node, room)
+            case _:
+                style = styles.HEADING if node.kind == markdown.HEADING else styles.PLAIN
+                found += wrapped(markdown_spans(node.text, style), room)
     return found
-
-
-def _of_node(node: Node, room: int) -> list[Row]:
-    match node.kind:
-        case markdown.CODE:
-            return _code(node, room)
-        case markdown.QUOTE:
-            return indented(_of_nodes(node.nodes, room - 2), [(styles.DIM, "│ ")])
-        case markdown.ITEM:
-            hang = width.columns(node.text) + 1
-            inside = _of_nodes(node.nodes, room - hang, in_item=True) or [[]]
-            marker = [(styles.MARKER, node.text), (styles.PLAIN, " ")]
-            return indented(inside, marker, [(styles.PLAIN, " " * hang)])
-        case markdown.RULE:
-            return [[(styles.DIM, _LINE * min(room, _RULE))]]
-        case markdown.TABLE:
-            return _table(node, room)
-    style = styles.HEADING if node.kind == markdown.HEADING else styles.PLAIN
-    return wrapped(markdown_spans(node.text, style), room)
 
 
 def _code(node: Node, room: int) -> list[Row]:
@@ -227,13 +224,20 @@ def _table(node: Node, room: int) -> list[Row]:
     )
     widths = [max(map(styles.width_of, column)) for column in zip(head, *body, strict=True)]
     shared = room - len(_BAR) * (len(widths) - 1)
+    found: list[Row] = []
     if shared < sum(min(_LEAST_CELL, wide) for wide in widths):
-        return _records(head, body, room)
+        # It is too wide: each of its rows becomes lines of `name: value`.
+        for row in body:
+            found += [[]] if found else []
+            for name, value in zip(head, row, strict=True):
+                words = [*name, (styles.BOLD, ": "), *value]
+                found += indented(wrapped(words, room - len(_INDENT)), [], [(styles.PLAIN, _INDENT)])
+        return found
     most = max(widths)
     while sum(widths) > shared:  # the widest columns are cut first
         most -= 1
         widths = [min(most, wide) for wide in widths]
-    found = _table_row(head, widths, node.aligns)
+    found += _table_row(head, widths, node.aligns)
     found.append([(styles.DIM, _CROSS.join(_LINE * wide for wide in widths))])
     for row in body:
         found += _table_row(row, widths, node.aligns)
@@ -254,16 +258,4 @@ def _table_row(cells: Sequence[Row], widths: Sequence[int], aligns: Sequence[str
             spans = [(styles.PLAIN, " " * before), *cell, (styles.PLAIN, " " * (left - before))]
             row += [span for span in spans if span[1]]
         found.append(row)
-    return found
-
-
-def _records(head: Sequence[Row], body: Sequence[Sequence[Row]], room: int) -> list[Row]:
-    """Return the rows of a table that is too wide: each of its rows as lines of `name: value`."""
-    found: list[Row] = []
-    for row in body:
-        if found:
-            found.append([])
-        for name, value in zip(head, row, strict=True):
-            words = [*name, (styles.BOLD, ": "), *value]
-            found += indented(wrapped(words, room - len(_INDENT)), [], [(styles.PLAIN, _INDENT)])
     return found

@@ -79,7 +79,14 @@ def _drawn(block: Block, width: int) -> list[Row]:
         case story.CALL:
             return _call(block, width)
         case story.END:
-            return _end(block, room)
+            _, look = _SIGNS[block.state]
+            sign = [(look, f"{records.SIGNS[block.words]} ")]
+            reason = f" ({block.tool})" if block.tool else ""
+            said = [(f"{styles.BOLD} {look}", block.words)]
+            said.append((styles.DIM, f"{reason} in {figures.lasted(block.lasted or 0.0)}"))
+            said += [(styles.DIM, f" · {used}") for _, used in block.parts]
+            rows = flow.wrapped(said, room)
+            rows += flow.wrapped([(look, block.aside)], room) if block.aside else []
         case story.THOUGHT:
             return [flow.fitted([(_THOUGHT, f"· {block.words}")], width)]
         case story.SAID:
@@ -145,18 +152,6 @@ def _call(block: Block, width: int) -> list[Row]:
         else:
             found.append(flow.fitted([(_LOOKS[what], calls.SIGNS.get(what, "") + words)], room))
     return [row, *flow.indented(found, [(styles.PLAIN, _BODY)])]
-
-
-def _end(block: Block, room: int) -> list[Row]:
-    _, look = _SIGNS[block.state]
-    sign = records.SIGNS[block.words]
-    lasted = figures.lasted(block.lasted or 0.0)
-    reason = f" ({block.tool})" if block.tool else ""
-    spans = [(f"{styles.BOLD} {look}", block.words), (styles.DIM, f"{reason} in {lasted}")]
-    spans += [(styles.DIM, f" · {used}") for _, used in block.parts]
-    rows = flow.wrapped(spans, room)
-    rows += flow.wrapped([(look, block.aside)], room) if block.aside else []
-    return flow.indented(rows, [(look, f"{sign} ")], [(styles.PLAIN, _TEXT)])
 
 
 # --- a terminal that scrolls ------------------------------------------------------------------------------

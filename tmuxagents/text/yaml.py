@@ -270,8 +270,12 @@ class Loader(yaml.BaseLoader):
     def scan_to_next_token(self) -> None:
         """Go to the next token. A tab that indents the token is not skipped, and so is refused."""
         super().scan_to_next_token()
-        while self.peek() == "\t" and not self._is_indent():
-            self.forward(self._blanks())
+        while self.peek() == "\t":
+            before = self.buffer[self.pointer - self.column : self.pointer]
+            blanks = self._blanks()
+            if not before.strip(_BLANKS) and self.peek(blanks) not in f"#\0{_BREAKS}":
+                return  # it indents a token
+            self.forward(blanks)
             if not self.flow_level:
                 # No mapping or list can begin after a tab: its column would depend on the width of the tab.
                 self.allow_simple_key = False
@@ -282,8 +286,3 @@ class Loader(yaml.BaseLoader):
         while self.peek(length) in _BLANKS:
             length += 1
         return length
-
-    def _is_indent(self) -> bool:
-        """Say whether only blanks come before this place in its line, and a token after it."""
-        before = self.buffer[self.pointer - self.column : self.pointer]
-        return not before.strip(_BLANKS) and self.peek(self._blanks()) not in f"#\0{_BREAKS}"
