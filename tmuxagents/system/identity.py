@@ -1,4 +1,4 @@
-"""The identity of a process, and whether it lives: host, boot, pid namespace, pid, start time, from /proc.
+"""The identity of a process (host, boot, pid namespace, pid, start time), and whether the process lives.
 
 Every reader of runs imports this module, so it is separate from system/process, which acts on processes.
 

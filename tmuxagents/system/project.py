@@ -1,4 +1,4 @@
-"""The project of a folder: the nearest one, from the folder upwards, with `.git` or `.pi`, within bounds.
+"""The project of a folder: the nearest folder, from it upwards, with `.git` or `.pi`; and its links to runs.
 
 The search upwards stops before the home directory (every user of pi has `~/.pi`) and before shared folders
 such as /tmp. It crosses no mount point. Where the search finds nothing, the project is the folder itself.

@@ -1,4 +1,4 @@
-"""Files that go into a prompt: resolved, allowed by the caller, and read if they are short plain text.
+"""Read a file that goes into a prompt, if the caller allows it and it is short plain text.
 
 The caller decides by the real path of a file. Exactly the allowed file is read: no other file, and no link,
 can replace it in between.

@@ -109,7 +109,7 @@ class TopApp(App[int]):
         self.draw()
 
     def draw(self, *, is_new: bool = False) -> None:
-        """Show the view as it is now, by the lines that differ. `is_new`: the detail begins again."""
+        """Draw the lines that have changed since the last time. `is_new`: the detail goes to its end."""
         if not self.screen_stack:
             return  # it is closing
         shown, now, main = self.view, self._clock(), self.screen_stack[0]
