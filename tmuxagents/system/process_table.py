@@ -1,4 +1,4 @@
-"""All living processes as rows, with parent, run mark and role; and whether the kernel killed one to free memory.
+"""All living processes as rows, with parent, mark and role; and whether the kernel killed one to free memory.
 
 A run's files may lie about a process, so each process is examined itself.
 

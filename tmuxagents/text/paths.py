@@ -100,13 +100,14 @@ def collapse_cd(command: str, cwd: str) -> str:
     return rest[2:].lstrip() if rest != behind and rest.startswith("&&") else command
 
 
-def wrap(command: str, first: int, following: int) -> str:
+def wrap(command: str, first: int, following: int | None = None) -> str:
     """Return a command in rows, each with as many `&&` parts as fit. A part that is too long is cut.
 
     The first part has `first` columns; later rows, and rows of several parts, have `following`.
     """
     if len(command) <= first:
         return command
+    following = first if following is None else following
     steps = [step for step in command.split(_AND) if step] or [""]
     rows: list[str] = []
     width, mark, row = first, 0, steps[0]
