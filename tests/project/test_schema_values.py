@@ -2,7 +2,6 @@
 
 import ast
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -284,7 +283,7 @@ def test_what_may_be_otherwise_validates(file: str, changes: dict[str, Any]) -> 
 
 
 def test_the_page_of_the_run_directory_lists_every_event_and_its_fields() -> None:
-    page = Path("docs/run-directory.md").read_text("utf-8").partition("## Events")[2]
+    page = (sources.ROOT / "docs/run-directory.md").read_text("utf-8").partition("## Events")[2]
     rows = [line.split("|")[1:3] for line in page.splitlines() if line.startswith("| `")]
     listed = {name: fields for names, fields in rows for name in re.findall("`(.+?)`", names)}
     assert set(listed) == set(schema_shapes.EVENTS)

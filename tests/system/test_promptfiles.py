@@ -70,12 +70,14 @@ def test_a_file_that_does_not_say_how_large_it_is_is_read_so_far_and_no_further(
     assert (found.problem, found.size) == (records.TOO_LARGE, LIMIT + 1)
 
 
-def test_what_is_no_file_cannot_be_read_and_blocks_nobody(project: Path) -> None:
+def test_what_is_no_file_cannot_be_read_and_blocks_nobody(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     os.mkfifo(project / "fifo")
     (project / "folder").mkdir()
     (project / "round").symlink_to("round")
     with socket.socket(socket.AF_UNIX) as listening:
-        os.chdir(project)  # a socket's path is short
+        monkeypatch.chdir(project)  # a socket's path is short
         listening.bind("socket")
         paths = [
             *(project / name for name in ("fifo", "folder", "socket", "round", "x" * 300)),
