@@ -291,21 +291,20 @@ def test_what_can_be_no_model_is_refused_even_unchecked(name: str) -> None:
 # --- lists ---
 
 
+def rows(*names: str) -> list[dict[str, Any]]:
+    """Return models by their names."""
+    return [models.described(name, {}) for name in names]
+
+
 @given(
     st.lists(st.text(max_size=8), max_size=8).flatmap(
         lambda ids: st.tuples(st.just(ids), st.permutations(ids))
     )
 )
 def test_the_same_models_in_another_order_are_the_same(lists: tuple[list[str], list[str]]) -> None:
-    before, now = lists
-    assert models.registration_key(before) == models.registration_key(now)
-    assert models.next_generation(3, before, now) == 3
-
-
-def test_the_key_of_a_list_leaves_the_list_as_it_is() -> None:
-    available = ["p/Zed", "p/alpha", "P/Beta"]
-    assert models.registration_key(available) == ("p/alpha", "p/beta", "p/zed")
-    assert available == ["p/Zed", "p/alpha", "P/Beta"]
+    before, now = (rows(*names) for names in lists)
+    assert memory.generation({"generation": 3, "models": before}, now) == 3
+    assert [before, now] == [rows(*names) for names in lists]
 
 
 @pytest.mark.parametrize(
@@ -325,7 +324,8 @@ def test_the_key_of_a_list_leaves_the_list_as_it_is() -> None:
 def test_other_models_are_another_generation(
     before: list[str] | None, now: list[str], generation: int
 ) -> None:
-    assert models.next_generation(0 if before is None else 1, before, now) == generation
+    former = None if before is None else {"generation": 1, "models": rows(*before)}
+    assert memory.generation(former, rows(*now)) == generation
 
 
 # --- who launches ---

@@ -239,13 +239,19 @@ def holds(entry: Mapping[str, Any], stamp: Sequence[Any], now: float) -> bool:
 
 
 def generation(former: Mapping[str, Any] | None, models: Sequence[Mapping[str, Any]] | None) -> int:
-    """Return the generation of a list of models; an unknown list keeps the former one."""
+    """Return the generation of a list of models: one more than the former list's, if other models are in it.
+
+    Order and case do not count. An unknown list keeps the former generation.
+    """
     number: int = former["generation"] if former else 0
-    if models is None:
-        return number
     before = former["models"] if former else None
-    ids = None if before is None else [model["id"] for model in before]
-    return rules.next_generation(number, ids, [model["id"] for model in models])
+    if models is None or (before is not None and _names(before) == _names(models)):
+        return number
+    return number + 1
+
+
+def _names(models: Sequence[Mapping[str, Any]]) -> list[str]:
+    return sorted(model["id"].lower() for model in models)
 
 
 def credentials(environment: Mapping[str, str]) -> list[str]:

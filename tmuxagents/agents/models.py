@@ -1,4 +1,4 @@
-"""Models: which one a name means, whether it is available, and whether two lists are the same. Pure."""
+"""Models: which one a name means, and whether it is available; and who launches a run. Pure."""
 
 from __future__ import annotations
 
@@ -160,22 +160,7 @@ def nearest(name: str, available: Sequence[str]) -> list[str]:
     return sorted(dict.fromkeys(available), key=likeness, reverse=True)[:_NEAREST]
 
 
-# --- lists of models ----------------------------------------------------------------------------------------
-
-
-def registration_key(models: Sequence[str]) -> tuple[str, ...]:
-    """Return a key that is equal for lists of the same models, in any order and case."""
-    return tuple(sorted(model.lower() for model in models))
-
-
-def next_generation(generation: int, before: Sequence[str] | None, now: Sequence[str]) -> int:
-    """Return the generation of a list of models: one more if its models differ from those before."""
-    if before is not None and registration_key(before) == registration_key(now):
-        return generation
-    return generation + 1
-
-
-# --- who pays -----------------------------------------------------------------------------------------------
+# --- who launches -----------------------------------------------------------------------------------------
 
 
 def initiator(environment: Mapping[str, str], *, owner: str | None, terminal: bool) -> str:
