@@ -78,3 +78,14 @@ def unused() -> set[str]:
 
 def test_nothing_public_is_there_for_tests_alone() -> None:
     assert unused() == CALLED_BY_OTHERS | STILL_THERE
+
+
+def test_each_private_constant_is_read_where_it_is() -> None:
+    left = []
+    for file in FILES:
+        names = [node for node in nodes(file) if isinstance(node, ast.Name)]
+        read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
+        constants = [node for node in tree(file).body if isinstance(node, ast.Assign | ast.AnnAssign)]
+        made = {node.id for one in constants for node in ast.walk(one) if isinstance(node, ast.Name)}
+        left += [f"{file} {name}" for name in made - read if name.startswith("_") and name[1:2] != "_"]
+    assert left == []

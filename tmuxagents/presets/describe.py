@@ -170,7 +170,6 @@ def document(preset: Preset) -> dict[str, Any]:
 # --- which tools a child keeps ----------------------------------------------------------------------------
 
 DEFAULT, ONLY, EXCEPT, NONE = "default", "only", "except", "none"
-RULES = (DEFAULT, ONLY, EXCEPT, NONE)
 
 
 class ToolScope(NamedTuple):

@@ -34,7 +34,7 @@ _USUAL = (
     b"\x1b[>4;0m\x1b[?1l\x1b>\x1b[?7h\x1b[r\x1b[999;1H\x1b(B\x1b[m\x1b[?25h"
 )
 _KEPT = 256 * 1024  # bytes that may wait for a terminal that does not take them
-_INPUT_FLAGS, _LOCAL_FLAGS, _SETTINGS = 0, 3, 6
+_INPUT_FLAGS, _LOCAL_FLAGS = 0, 3  # places in what tcgetattr returns
 
 
 class Terminal:
