@@ -1,4 +1,4 @@
-"""A block in a configuration file: put in, put in again, taken out, whatever is around it."""
+"""A block in a configuration file: put in, put in again and taken out, beside any other text."""
 
 from __future__ import annotations
 

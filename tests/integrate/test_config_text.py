@@ -1,4 +1,4 @@
-"""Settings in the text of a file: what is put in and taken out, and that nothing else changes."""
+"""Settings in the text of a file: put in and taken out, while everything else stays."""
 
 from __future__ import annotations
 

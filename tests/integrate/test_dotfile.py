@@ -1,4 +1,4 @@
-"""A person's configuration file: whole or not at all, and as it lies."""
+"""A person's configuration file: written whole or not at all; links, modes and owners stay."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_new_private_file_is_for_no_other_user(tmp_path: Path) -> None:
     assert mode(path) == 0o600
     path.chmod(0o644)
     disk.replace(str(path), b"x\n", b"y\n", private=True)
-    assert mode(path) == 0o644  # a person has made it so
+    assert mode(path) == 0o644  # a person chose this
 
 
 @pytest.mark.parametrize("wanted", [0o600, 0o644, 0o755, 0o666])
@@ -59,7 +59,7 @@ def test_the_mode_stays(tmp_path: Path, wanted: int) -> None:
 def test_the_owner_stays(tmp_path: Path) -> None:
     path = tmp_path / "conf"
     path.write_bytes(b"old")
-    # Who is not root can give a file to one of the own groups only.
+    # Without root, a file can only get one of the user's own groups.
     owner = (1234, 2345) if os.getuid() == 0 else (os.getuid(), os.getgroups()[-1])
     os.chown(path, *owner)
     disk.replace(str(path), b"old", b"new")

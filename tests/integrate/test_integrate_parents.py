@@ -1,4 +1,4 @@
-"""integrate claude and codex by the installed command: what is a person's is given back to the byte."""
+"""The verbs `integrate claude` and `integrate codex`: a person's own text is given back to the byte."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CONFIG = {"claude": ".claude.json", "codex": ".codex/config.toml"}
 SHARED = {"claude": ".mcp.json", "codex": ".codex/config.toml"}
 SKILL = {"claude": ".claude/skills/tmuxagents", "codex": ".agents/skills/tmuxagents"}
 PARENTS = ("claude", "codex")
-# What a person may have written there before.
+# Possible earlier texts of a person.
 WRITTEN = {
     "claude": [
         None,
@@ -65,7 +65,7 @@ class Person:
         return (done.stdout or done.stderr).splitlines()
 
     def do(self, parent: str, *, uninstall: bool = False, **variables: str) -> list[str]:
-        """Integrate as the command does, in this process; return what was left alone, and why."""
+        """Integrate as the command does, but in this process; return why things were left alone."""
         environment = {"HOME": str(self.folder), "PATH": os.path.dirname(sys.executable), **variables}
         where = parents.place(parent, environment, None)
         found = parents.plan(where, uninstall=uninstall)
@@ -73,7 +73,7 @@ class Person:
         return [f"{one.path}: {one.why}" for one in found.left]
 
     def tree(self) -> dict[str, tuple[int, bytes | None]]:
-        """Return everything that the person has: its mode and its content."""
+        """Return the mode and the content of each file of the person."""
         found: dict[str, tuple[int, bytes | None]] = {}
         for folder, folders, files in os.walk(self.folder):
             for name in [*folders, *files]:
@@ -171,7 +171,7 @@ def test_what_codex_itself_writes_anew_is_kept_and_ours_goes(person: Person) -> 
     path = person.write(".codex/config.toml", b"# mine\nmodel = 'm'\n")
     person.do("codex")
     lines = path.read_bytes().replace(b"_sec = 300", b"_sec = 300.0").splitlines(keepends=True)
-    # As codex does: the mark before the table is lost, tables of its own come in before the last one.
+    # Codex does this: it loses the mark before the table, and puts tables of its own before the last one.
     lines = [line for line in lines if not line.startswith(b"# >>>")]
     own = b'[mcp_servers.tmuxagents.tools.subagent]\napproval_mode = "approve"\n'
     path.write_bytes(b"".join([*lines[:-1], b"\n[mcp_servers.other]\ncommand = 'x'\n", own, lines[-1]]))

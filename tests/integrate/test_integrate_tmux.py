@@ -1,4 +1,4 @@
-"""integrate tmux by the installed command: what is a person's is changed, and given back to the byte."""
+"""The verb `integrate tmux`: it changes a person's tmux, and gives it back to the byte."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SIZE = (160, 10)
 
 
 class Person:
-    """A person with a home, a tmux that is theirs, and terminals."""
+    """A person with a home, a tmux server and terminals."""
 
     def __init__(self, home: Home, sockets: Path) -> None:
         self.home = home
@@ -71,7 +71,7 @@ class Person:
             assert process.wait_gone(pid, started, 10)
 
     def options(self, server: str = "default") -> str:
-        """Return everything that can be set: of the server, global, of each session and window."""
+        """Return all options: those of the server, the global ones, and those of each session and window."""
         texts = [
             self.tmux(*words, server=server) for words in (["show", "-s"], ["show", "-g"], ["show", "-gw"])
         ]
@@ -110,7 +110,7 @@ def person(home: Home, tmp_path: Path) -> Iterator[Person]:
 
 
 class Terminal:
-    """A terminal with a tmux client on it; what a person sees there."""
+    """A terminal with a tmux client, and its screen."""
 
     def __init__(self, person: Person) -> None:
         self._screen = Screen(*SIZE)
@@ -141,7 +141,7 @@ class Terminal:
                     self._stream.feed(piece)
 
     def type(self, key: str, table: str | None = None) -> None:
-        """Press one key, again and again until the next is looked for in a table: too early, it is lost."""
+        """Press one key until tmux waits for the next one in a table. A key that comes too early is lost."""
         words = ("list-clients", "-F", "#{client_key_table}")
 
         def leads_there() -> bool:
@@ -231,7 +231,7 @@ def test_a_later_server_shows_what_a_running_one_does_and_gives_it_back(
     person.end()
     person.start()
     assert person.options() == changed
-    person.tmux("source-file", str(person.conf))  # as people do after a change
+    person.tmux("source-file", str(person.conf))  # as a person does after a change
     assert person.options() == changed
     person.say("--uninstall")
     assert person.options() == before
@@ -431,7 +431,7 @@ def test_outside_of_tmux_the_usual_servers_are_meant(person: Person) -> None:
     for server, meant in (("default", True), ("tmuxagents", True), ("other", False)):
         assert person.right(server).startswith(OURS) == meant
     pid = servers.listening(str(person.folder / "other"))
-    person.say("--uninstall", TMUX=f"{person.folder / 'other'},{pid},0")  # from wherever
+    person.say("--uninstall", TMUX=f"{person.folder / 'other'},{pid},0")  # from any place
     assert not any(person.right(server).startswith(OURS) for server in ("default", "tmuxagents"))
 
 
@@ -549,7 +549,7 @@ def test_keys_are_bound_only_if_asked_for_and_given_back(person: Person) -> None
     assert len(bound) == 10
     assert person.say() == ["nothing to change"]  # they stay
     person.end()
-    person.start()  # by the configuration
+    person.start()  # a server that reads the configuration
     assert keys(person) == bound
     assert person.say("--keys") == ["nothing to change", tmux_texts.summary("A")]
     person.say("--keys", "C-g")

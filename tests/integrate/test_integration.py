@@ -1,4 +1,4 @@
-"""What an integration changes, in words: as a diff before, as lines after."""
+"""The words for the changes of an integration: a diff of planned ones, lines for those that were made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our member in a person's JSON: put in as they write, taken out exact to the byte."""
+"""Our member in a person's JSON: put in in the person's style, taken out to the byte."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ BLANKS = st.text(" \t\r\n", max_size=4)
 
 @st.composite
 def texts(draw: st.DrawFn) -> str:
-    """Return a JSON object as anybody may have written it."""
+    """Return a JSON object in any style."""
     text = json.dumps(
         draw(FILES), indent=draw(st.sampled_from([None, 1, 2, 4, "\t"])), ensure_ascii=draw(st.booleans())
     )
     if draw(st.booleans()):
         text = text.replace("\n", "\r\n")
-    if draw(st.booleans()):  # blanks in what is empty
+    if draw(st.booleans()):  # blanks in an empty object
         text = text.replace("{}", "{" + draw(BLANKS) + "}")
     return draw(BLANKS) + text + draw(BLANKS)
 
@@ -83,7 +83,7 @@ def test_a_file_of_our_own_goes_whole() -> None:
     text = own_text.made_member(GROUP, NAME, OURS)
     assert json.loads(text) == {GROUP: {NAME: OURS}}
     assert own_text.take_member(text, GROUP, NAME) is None
-    assert own_text.take_member(text + "\n", GROUP, NAME) == "{\n  \n}\n\n"  # somebody has touched it
+    assert own_text.take_member(text + "\n", GROUP, NAME) == "{\n  \n}\n\n"  # a person has changed it
 
 
 def test_it_looks_as_the_person_writes() -> None:

@@ -1,4 +1,4 @@
-"""A file of ours in a person's place: known again, with the folders that were made for it."""
+"""A file of ours in a person's folder: recognised later, with the folders that were made for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders for files of ours: made where they are missing, gone again where they are empty."""
+"""Folders for our files: made if they are missing, removed when they are empty."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where each parent looks, and what is written there."""
+"""The places where each parent looks, and our texts there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The file that makes pi load the extension: written, known again, and taken out if it is still ours."""
+"""The file that makes pi load the extension: written, recognised, and removed if it is still ours."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_what_is_there_already_changes_nothing_and_other_options_do() -> None:
     assert put(written()).outcome == own_text.NOTHING
     edited = put(written(), tools=False)
     assert (edited.outcome, edited.text) == (own_text.DONE, written(tools=False))
-    assert own_text.folders_of(edited.text) == (2,)  # as they were made with the first
+    assert own_text.folders_of(edited.text) == (2,)  # those that were made for the first text
 
 
 def test_it_says_which_extension_is_loaded() -> None:

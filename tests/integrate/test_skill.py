@@ -1,4 +1,4 @@
-"""What the skill tells a parent agent to type does work: a round with real children, from launch to stop."""
+"""The commands in the skill work: a round with real children, from launch to stop."""
 
 from __future__ import annotations
 
@@ -49,6 +49,6 @@ def test_what_the_skill_tells_a_parent_to_type_works(desk: Desk, models: ModelSe
         stdin=subprocess.DEVNULL,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count(ANSWER) >= 3  # of the one child, and of the two in one call
+    assert done.stdout.count(ANSWER) >= 3  # from the single child, and from the two in one call
     typed = [line for line in done.stderr.splitlines() if line.lstrip("+").startswith(" tmuxagents ")]
     assert len(typed) >= 7

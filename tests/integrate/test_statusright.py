@@ -1,4 +1,4 @@
-"""Our text in front of a person's status line: joined, parted, and how long both are."""
+"""Our text in front of a person's status line: joined, parted, and the length for both."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_where_our_text_is_not_as_we_put_it_nothing_is_parted(value: str) -> Non
         (39, 178, None, 278),
         (39, 179, None, None),
         (0, 140, None, None),
-        (None, 500, None, 600),  # nobody knows how much a program will print
+        (None, 500, None, 600),  # the length of a program's output is unknown
         (39, 140, "40 140", None),  # raised already
         (39, 50, "40 140", 150),  # and set by the person since
         (39, 140, "of somebody else", 240),

@@ -1,4 +1,4 @@
-"""What integrate tmux puts in front of windows' names, and behind a key: lines of configuration, as text."""
+"""The lines of configuration for the marks in front of windows' names, and for the key table."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_the_mark_has_a_sign_for_each_way_that_a_run_stands() -> None:
         "completed",
     ]
     assert tmux_texts.FORMAT.count("{") == tmux_texts.FORMAT.count("}")
-    assert "'" not in tmux_texts.FORMAT  # it stands in such quotes
+    assert "'" not in tmux_texts.FORMAT  # the line has it in such quotes
 
 
 def test_no_mark_has_the_colour_of_tmuxs_own_status_line() -> None:
@@ -45,7 +45,7 @@ def test_all_keys_lead_to_popups_of_the_same_program() -> None:
     folder = "#{?#{@tmuxagents_folder},#{@tmuxagents_folder},#{pane_current_path}}"
     assert lines[0].endswith(f"-d '{folder}' '/usr/bin/tmuxagents attach --next || read -r _'")
     assert lines[4].endswith("'/usr/bin/tmuxagents output; read -r _'")
-    assert lines[8].count(f"-d '{folder.replace('#', '##')}' ") == 7  # a menu expands what stands in it
+    assert lines[8].count(f"-d '{folder.replace('#', '##')}' ") == 7  # a menu expands its texts
     assert lines[-2] == "set-option -g @tmuxagents_close_key '#{prefix} C-g x'"
     assert all(f", {key} " in tmux_texts.summary("C-g") for key in (*keys[1:],))
     assert tmux_texts.note(lines) != tmux_texts.note(tmux_texts.lines("C-g", "/opt/tmuxagents"))

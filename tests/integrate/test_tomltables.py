@@ -1,4 +1,4 @@
-"""A table of a TOML file, taken out by its header, and nothing else with it."""
+"""A table of a TOML file is found by its header and taken out, and nothing else."""
 
 from __future__ import annotations
 

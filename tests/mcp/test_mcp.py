@@ -1,4 +1,4 @@
-"""The MCP server by the installed command, spoken to line by line, as a client does."""
+"""The MCP server of the installed command. The tests talk to it in lines, as a client does."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ STATELESS = {
 }
 
 
-LAST_ANSWERS_S = 2.0  # in place of the twenty seconds that the server waits for who does not read
+LAST_ANSWERS_S = 2.0  # instead of 20: the time to read for a client that has closed its end
 IMPATIENT = f"""import sys
 from tmuxagents.__main__ import main
 from tmuxagents.mcp import server
@@ -41,7 +41,7 @@ main()"""
 
 
 class Client:
-    """A client, and the server that it has started."""
+    """A client, and the server that it started."""
 
     def __init__(self, desk: Desk, *options: str, impatient: bool = False) -> None:
         self.server = subprocess.Popen(
@@ -96,7 +96,7 @@ class Client:
         self.write(json.dumps({"jsonrpc": "2.0", "method": method, "params": params}).encode())
 
     def answer(self, own: int | None, limit: float = 30.0) -> dict[str, Any]:
-        """Return the answer to a request; what comes before it is kept."""
+        """Return the answer to a request. Messages that come before it are kept."""
         while True:
             message = self.read(limit)
             if "method" not in message and message["id"] == own:
@@ -113,7 +113,7 @@ class Client:
         return self.result("tools/call", name=tool, arguments=arguments)
 
     def begin(self, task: str) -> int:
-        """Begin a call that takes its time."""
+        """Begin a call that takes long."""
         return self.ask("tools/call", name="subagent", arguments={"preset": "scout", "task": task})
 
     def processes(self) -> list[int]:
@@ -209,7 +209,7 @@ def notices(client: Client) -> list[dict[str, Any]]:
 
 
 def noticed(client: Client, count: int) -> list[dict[str, Any]]:
-    """Wait until the client was told of so many ends; return what it was told."""
+    """Wait until the client has this number of messages about ends; return them."""
 
     def look() -> bool:
         client.result("ping")
@@ -324,7 +324,7 @@ def test_a_thousand_malformed_messages_change_nothing(client: Client) -> None:
     answers = 0
     for number in range(1000):
         client.write(bad[number % len(bad)])
-        if number % len(bad) != len(bad) - 1:  # the last of them is a notification: nobody answers it
+        if number % len(bad) != len(bad) - 1:  # the last of them is a notification, which gets no answer
             assert "error" in client.read()
             answers += 1
     assert (client.result("ping"), answers > 900) == ({}, True)
@@ -408,7 +408,7 @@ def test_a_cancel_in_the_middle_of_a_calls_start_is_not_lost(
 
 
 def leave(client: Client, how: str) -> None:
-    """Close what the server reads, or send it a signal."""
+    """Close the end from which the server reads, or send a signal to the server."""
     if how != "leaves":
         client.server.send_signal(signal.Signals[how])
         return
@@ -510,8 +510,10 @@ def test_a_call_that_goes_on_does_so_without_its_client(parent: Parent, tmp_path
         client.server.stdin.close()
         client.server.stdin = None
         client.server.wait(10)
-        (tmp_path / "go").touch()  # the call has our stderr as long as it goes on
-    eventually(lambda: len(parent.desk.made()) == len(tasks), 30)  # the last is begun when one has ended
+        (tmp_path / "go").touch()  # the call keeps our stderr open until it ends
+    eventually(
+        lambda: len(parent.desk.made()) == len(tasks), 30
+    )  # the last one begins when another has ended
     assert {parent.desk.result(run_id)["status"] for run_id in parent.desk.made()} == {"completed"}
 
 
@@ -519,7 +521,7 @@ def test_a_call_that_goes_on_does_so_without_its_client(parent: Parent, tmp_path
 
 
 def read_from(parent: Parent, file: Path, *options: str) -> tuple[int, list[dict[str, Any]]]:
-    """Let a server read a file; return how it left, and what it said."""
+    """Let a server read a file; return its exit code and its messages."""
     with file.open("rb") as requests:
         done = parent.desk("mcp", *options, stdin=requests)
     assert done.stderr == ""

@@ -1,4 +1,4 @@
-"""MCP as messages: what a line means, what answers it in either era."""
+"""The messages of MCP: the meaning of each line, and its answer in both generations."""
 
 from __future__ import annotations
 
@@ -303,7 +303,7 @@ def test_the_level_of_log_messages_is_one_of_the_protocols() -> None:
     wrong: list[Any] = [None, "loud", 3, []]
     for level in wrong:
         assert answered("logging/setLevel", level=level)["error"]["code"] == -32602
-    # Without sessions there is nothing to set; a request says it for itself.
+    # Without a session there is nothing to set: each request names its own level.
     assert answered("logging/setLevel", level="info", _meta=STATELESS)["error"]["code"] == -32601
     meta = {**STATELESS, "io.modelcontextprotocol/logLevel": "error"}
     assert (request("ping", _meta=meta).level, request("ping", level="info").level) == ("error", None)

@@ -1,4 +1,4 @@
-"""The MCP server, spoken to by the client of the official SDK, in both eras of the protocol."""
+"""The MCP server and the client of the official SDK, in both generations of the protocol."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def parent(desk: Desk) -> Parent:
 
 
 def speak(parent: Parent, era: str, talk: Callable[[Any], Awaitable[None]], **options: Any) -> None:
-    """Have a client talk to a server of its own."""
+    """Let a client talk to a server of its own."""
     (command,) = COMMAND
     environment = {key: str(value) for key, value in parent.desk.home.environment.items()}
     server = StdioServerParameters(
@@ -124,7 +124,9 @@ def test_a_client_with_a_session_follows_the_resources_of_any_run(parent: Parent
         (updated,) = updates()
         assert str(updated.params.uri) == address
         assert (await client.read_resource(address)).contents[0].text == "Found."
-        await client.subscribe_resource(f"tmuxagents://runs/{run_id}/result")  # it has ended: told at once
+        await client.subscribe_resource(
+            f"tmuxagents://runs/{run_id}/result"
+        )  # it has ended, so the notification comes at once
         await asyncio.to_thread(eventually, lambda: len(updates()) == 2)
         await client.unsubscribe_resource(address)
         with pytest.raises(MCPError, match="no run"):

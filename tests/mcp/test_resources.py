@@ -1,4 +1,4 @@
-"""What runs said and came to, by addresses: bounded, inert, and refused in words."""
+"""Answers, transcripts and results of runs by their addresses: bounded, inert, or refused in a sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A parent that calls tools: the command, presets of the user, and documents that fit their schema."""
+"""A parent agent that calls tools by the command `call`; each answer is checked against its schema."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PROFILE = "---\nname: researcher\nmodel: mock/mock-text\ntools: read\n---\nResea
 
 
 class Answer:
-    """What a call printed, and how it ended."""
+    """The output and the exit code of a call."""
 
     def __init__(self, done: subprocess.CompletedProcess[str]) -> None:
         self.code = done.returncode
@@ -32,12 +32,12 @@ class Answer:
         self.whole: str = self.document["content"][0]["text"]
         self.details: dict[str, Any] = self.document["details"]
         self.refused: bool = self.document["isError"]
-        # Of a refusal the first line says what is wrong; other faults, a hint and an example follow.
+        # The first line of a refusal names the fault. Other faults, a hint and an example follow.
         self.text = re.split(r"\n(?:also|hint|example): ", self.whole)[0] if self.refused else self.whole
 
     @property
     def error(self) -> dict[str, Any]:
-        """What the call was refused for."""
+        """The fault for which the call was refused."""
         assert self.refused
         problem: dict[str, Any] = self.details["error"]
         assert (self.code, self.text) == (problem["exit"], problem["message"])
@@ -45,7 +45,7 @@ class Answer:
 
     @property
     def faults(self) -> list[tuple[str, str]]:
-        """All that is wrong with the call: field and kind."""
+        """All faults of the call: field and kind."""
         return [(fault["field"], fault["kind"]) for fault in self.error["faults"]]
 
     @property
@@ -78,11 +78,11 @@ class Parent:
         (self.profiles / f"{name}.md").write_text(text)
 
     def __call__(self, tool: str, /, *options: str, **arguments: Any) -> Answer:
-        """Call a tool; its arguments go by stdin, as they may be long."""
+        """Call a tool. Its arguments go by stdin, because they may be long."""
         return Answer(self.desk("call", tool, "-", "--verbose", *options, input=json.dumps(arguments)))
 
     def brief(self, tool: str, /, **arguments: Any) -> Answer:
-        """Call a tool as a parent does that reads text, and needs no whole documents."""
+        """Call a tool as a parent does that reads only the text and brief details."""
         return Answer(self.desk("call", tool, "-", input=json.dumps(arguments)))
 
     def raw(self, tool: str, text: str, **more: Any) -> Answer:
@@ -92,11 +92,11 @@ class Parent:
         return self("delegate_to_subagents", *options, tasks=list(tasks), **more)
 
     def start(self, tool: str, *options: str, **arguments: Any) -> subprocess.Popen[str]:
-        """Start a call and return while it works."""
+        """Start a call, and return at once."""
         return self.desk.start("call", tool, json.dumps(arguments), *options)
 
     def cancel(self, call: subprocess.Popen[str], number: signal.Signals, *founded: str) -> Answer:
-        """Cancel a call once these children are at work; return what it came to."""
+        """Cancel a call once these children work; return its answer."""
         eventually(lambda: set(founded) <= set(self.desk.home.recorded()))
         call.send_signal(number)
         out, err = call.communicate(timeout=60)

@@ -1,4 +1,4 @@
-"""What a call came to, as text."""
+"""The answers of calls as text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_task_is_called_by_name_then_preset_then_agent() -> None:
     assert answers.label(run()) == "scout"
     assert answers.label(run(preset=None)) == "pi"
     assert answers.label(run(preset=None, agent=None)) == "task"
-    assert answers.label(run(preset="\x1b[31m")) == "task"  # a name of nothing but controls names nothing
+    assert answers.label(run(preset="\x1b[31m")) == "task"  # a name of control characters only does not count
 
 
 def test_a_run_that_has_not_ended_says_so() -> None:

@@ -1,4 +1,4 @@
-"""The catalogue of tools, and what is said against arguments that are not what it declares."""
+"""The catalogue of tools, and the faults of arguments that it does not allow."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TASK = {"name": "n", "prompt": "p"}
 
 
 def found(tool: str, arguments: Any) -> list[tuple[str | None, str, str]]:
-    """Return what is wrong with a call, the first one first."""
+    """Return the faults of a call in their order."""
     faults = check.faults(BY_NAME[tool], arguments)
     if not faults:
         return []
@@ -61,10 +61,12 @@ def test_all_of_it_is_small() -> None:
 @pytest.mark.parametrize("tool", catalogue.TOOLS, ids=lambda tool: tool.name)
 def test_parameters_are_a_schema_that_providers_take(tool: catalogue.Tool) -> None:
     Draft202012Validator.check_schema(tool.parameters)
-    assert {"anyOf", "oneOf", "allOf"} & set(tool.parameters) == set()  # some refuse them at the top
+    assert {"anyOf", "oneOf", "allOf"} & set(
+        tool.parameters
+    ) == set()  # some providers refuse these at the top
     assert (tool.parameters["type"], tool.parameters["additionalProperties"]) == ("object", False)
     assert set(tool.parameters.get("required", ())) <= set(tool.parameters["properties"])
-    assert "subagent" in tool.description  # what a search for tools looks for
+    assert "subagent" in tool.description  # a search for tools looks for this word
     assert tool.summary in tool.description
 
 
@@ -301,7 +303,7 @@ def scalars() -> st.SearchStrategy[Any]:
 
 
 def values(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
-    """Return values that nearly are what a schema says."""
+    """Return values that nearly fit a schema."""
     if "anyOf" in schema:
         return st.one_of(*(values(branch) for branch in schema["anyOf"]))
     kind = schema["type"]

@@ -1,4 +1,4 @@
-"""What the tools answer, in words and as JSON, and when they tell of progress."""
+"""The answers of the tools as text and JSON, and the moments of their progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""tools and call by the installed command: subagent, the background, refusals, progress, cancelling."""
+"""The verbs tools and call: subagent, background runs, refusals, progress, cancelling."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def test_a_machine_that_is_not_fit_is_an_error_of_its_own(parent: Parent) -> Non
     assert (error["kind"], error["exit"]) == ("tmux-missing", 3)
     assert parent("subagent", preset="scout").faults == [
         ("task", "bad-argument")
-    ]  # what is asked comes first
+    ]  # open questions come first
 
 
 def test_the_real_pi_works_behind_a_tool(parent: Parent, models: ModelServer) -> None:
@@ -338,7 +338,7 @@ def test_counted_are_the_background_runs_of_the_calling_parent(parent: Parent) -
     environment = parent.desk.home.environment
     environment["TMUXAGENTS_OWNER"] = "one"
     mine = parent("background_agent", **one(WORKS)).details["run"]["runId"]
-    parent.desk.launch("--name", "by-hand", "done x")  # of the same parent, and in the background as well
+    parent.desk.launch("--name", "by-hand", "done x")  # of the same parent, and a background run, too
     parent("subagent", **one("done y"))
     environment["TMUXAGENTS_OWNER"] = "two"
     other = parent("background_agent", **one(WORKS))
@@ -388,7 +388,7 @@ def test_an_answer_that_a_tool_has_told_is_read(parent: Parent) -> None:
     assert unread() == []
     parent("background_agent_status", runId=works)
     parent("stop_agent", runId=works)
-    assert unread() == []  # who stops a run knows how it ended
+    assert unread() == []  # the parent that stops a run knows its ending
     for tool in ("get_subagent_output", "get_subagent_session"):
         (window,) = parent.delegate({"name": "a", "prompt": f"done {tool}"}).windows
         assert f"done {tool}" in unread()

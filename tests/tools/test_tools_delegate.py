@@ -1,4 +1,4 @@
-"""delegate_to_subagents and what is read of its sessions later, by the installed command."""
+"""The tool delegate_to_subagents, and the tools that read its sessions later, by the installed command."""
 
 from __future__ import annotations
 
@@ -68,7 +68,10 @@ def test_each_task_has_its_line_and_its_window(parent: Parent) -> None:
         ("parallel", 0, first),
         ("parallel", 1, first),
     ]
-    assert [run["name"] for run in runs] == ["build-assets", "run-tests"]  # what a person can attach to
+    assert [run["name"] for run in runs] == [
+        "build-assets",
+        "run-tests",
+    ]  # a person can attach to these names
 
 
 def test_one_bad_task_does_not_hold_up_the_others(parent: Parent) -> None:
@@ -377,7 +380,7 @@ def test_a_session_that_nobody_knows(parent: Parent, tool: str) -> None:
 
 
 def made(home: Home, number: int, **more: Any) -> Run:
-    """Make the directory of a run that a call has made long ago, ended unless it is wrapped."""
+    """Make the directory of an old run of a call. It has ended unless it is wrapped."""
     plan: dict[str, Any] = {
         "mode": "parallel",
         "createdAt": 1000.0 + number,
@@ -415,7 +418,7 @@ def test_a_parent_remembers_its_latest_sessions_and_those_that_work(parent: Pare
     ]
     others[-1].start().wait()
     new = [made(home, 10 + number) for number in range(retrieval.MOST_SESSIONS - 2)]
-    # Of the sessions of delegate_to_subagents this parent has 32 later ones than the oldest but one.
+    # 32 sessions of delegate_to_subagents of this parent are later than the second oldest.
     assert [known(parent, run) for run in (live, *old)] == [True, False, False, True]
     assert all(known(parent, run) for run in (*others, new[0], new[-1]))
     assert parent("get_subagent_session", sessionId=old[0].run_id).text.endswith(UNKNOWN)

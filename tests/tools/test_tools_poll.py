@@ -1,4 +1,4 @@
-"""What a fleet costs a parent: following it from its start to its end, reading its answers cut."""
+"""The cost of many children for a parent that follows them from start to end and reads their cut answers."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def test_following_a_hundred_runs_to_their_end_costs_next_to_nothing(home: Home)
         lines.extend(said.splitlines()[:-1])
         cursor = said.splitlines()[-1].removeprefix("cursor ")
 
-    home.run("x", name="first")  # with no run at all there is nothing to ask
+    home.run("x", name="first")  # without any run, nothing would be asked
     poll()
     made = []
     with sleeper() as pid:
-        for start in range(0, FLEET, AT_ONCE):  # as many as may run, and when they have ended, the next ones
+        for start in range(0, FLEET, AT_ONCE):  # as many as may run; once they have ended, the next ones
             now = [home.run("x", name=f"task-{start + number}") for number in range(AT_ONCE)]
             for run in now:
                 wrapped_by(run, pid)

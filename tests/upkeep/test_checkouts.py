@@ -1,4 +1,4 @@
-"""Prune on a machine that works for others: a checkout goes with its run, but not before its work is back."""
+"""Prune on a far machine: a checkout goes with its run, but not before its work has come back."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Far:
         self.ground.commit(a="1")
 
     def begin(self, run_id: str, *, ago_s: float = HOURS, age: float = 0.1) -> tuple[Code, Path, Run]:
-        """Send code and have a run there that has ended so many days ago."""
+        """Send code, and make a run there that ended `age` days ago."""
         code, cwd = self.ground.send(run_id)
         run = ended(self.home, age=age, cwd=str(cwd), runId=run_id)
         os.utime(cwd, (time.time() - ago_s,) * 2)
         return code, cwd, run
 
     def prune(self, *words: str) -> tuple[list[str], list[str]]:
-        """Prune; return paths that are gone besides runs, and the warnings."""
+        """Prune; return the removed paths except those of runs, and the warnings."""
         done = self.home.command("prune", *words, "--json")
         assert done.returncode == 0, done.stderr
         document: dict[str, Any] = checked(done.stdout, "prune")
@@ -88,14 +88,14 @@ def test_a_checkout_without_a_run_goes_when_it_is_not_young(far: Far) -> None:
 def test_what_was_broken_off_goes_when_it_is_not_young(far: Far) -> None:
     code, cwd = far.ground.send(ONE)
     repository, checkouts = Path(far.ground.there(code).repository), cwd.parent
-    cwd.rename(checkouts / ".making-x")  # as if it had been killed there
+    cwd.rename(checkouts / ".making-x")  # as after a kill at this point
     (repository.parent / ".making-y").mkdir()
     unfinished = [checkouts / ".making-x", repository.parent / ".making-y"]
     assert far.prune() == ([], [])
     for path in unfinished:
         os.utime(path, (time.time() - HOURS,) * 2)
     assert sorted(far.prune()[0]) == sorted(map(str, unfinished))
-    assert far.prune() == ([], [])  # something may just be sent to it
+    assert far.prune() == ([], [])  # a transfer to it may be under way
     for path in (repository, *(repository / name for name in ("objects", "objects/pack", "refs/sent"))):
         os.utime(path, (time.time() - HOURS,) * 2)
     assert far.prune() == ([str(repository)], [])

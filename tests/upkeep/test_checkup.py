@@ -1,4 +1,4 @@
-"""What doctor says of what it was told: versions, room, settings, lines."""
+"""Doctor's judgements: versions, room, settings, keys, lines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tmuxagents.upkeep import checks
 
 
 def states(check: Check) -> tuple[str, bool]:
-    """Return its state, and whether it says what to do: exactly where something is wrong."""
+    """Return the state of a check, and whether it has a hint: a check has one only if something is wrong."""
     assert (check.state == OK) == (check.hint is None)
     assert check.document() == {
         "name": check.name,

@@ -1,4 +1,4 @@
-"""doctor by the installed command, on machines with one thing wrong each: told, and what to do about it."""
+"""The verb doctor on machines with one fault each: the check names the fault, and a remedy."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ALL = (
 
 
 class Machine:
-    """A machine for doctor to look at: programs of its own before those of the system."""
+    """A machine for doctor, with programs of its own before those of the system."""
 
     def __init__(self, home: Home, folder: Path) -> None:
         self.home = home
@@ -94,7 +94,7 @@ def machine(home: Home, tmp_path: Path) -> Machine:
 
 @pytest.fixture
 def healthy(machine: Machine, models: ModelServer) -> Machine:
-    """A machine on which nothing is wrong: the real pi, with models."""
+    """A machine without a fault: the real pi, with models."""
     machine.environment |= {"TMUXAGENTS_PI": real_pi(), "PI_CODING_AGENT_DIR": str(models.agent_dir)}
     for path in models.agent_dir.glob("*.json"):
         path.chmod(0o600)
@@ -142,7 +142,7 @@ def test_nothing_is_made_where_nothing_was_launched(machine: Machine) -> None:
 
     before = there()
     machine.document()
-    # What is known of the agent is remembered, so that the first launch need not ask.
+    # Facts about the agent are stored, so the first launch need not ask for them.
     assert there() - before == {f"{machine.home.state}/agents.json"}
 
 
@@ -482,7 +482,7 @@ def test_a_live_run_without_a_watcher_is_told(machine: Machine) -> None:
 
 @contextlib.contextmanager
 def leftover(run_id: str) -> Iterator[int]:
-    """Lend a process that carries a run's marker."""
+    """Start a process with the mark of a run, for the length of a test."""
     marked = {"TMUXAGENTS_RUN": run_id}
     with subprocess.Popen(["sleep", "100"], env=marked, start_new_session=True) as process_:
         try:

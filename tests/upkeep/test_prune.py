@@ -1,4 +1,4 @@
-"""prune around real run directories: what goes, what stays, and what others see meanwhile."""
+"""Prune with real run directories: what goes, what stays, and what readers see meanwhile."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ REASONS = {"completed": "done", "failed": "exit", "aborted": "stopped"}
 
 
 def ended(home: Home, *, age: float, status: str = "completed", **changes: Any) -> Run:
-    """Make a run that ended so many days ago."""
+    """Make a run that ended `age` days ago."""
     at = time.time() - age * DAY
     run = home.run("done fine", createdAt=at - 5, **changes)
     verdict = Verdict(status, REASONS[status])
@@ -156,6 +156,15 @@ def test_what_a_live_run_builds_on_stays(home: Home) -> None:
     assert names(pruned(home)) == {other.run_id}
     assert refused(home, first.run_id)["kind"] == "run-busy"
     assert refused(home, resumed.run_id)["kind"] == "run-busy"
+
+
+def test_all_runs_of_a_session_stay_while_one_is_live(home: Home) -> None:
+    first = ended(home, age=1)
+    second = ended(home, age=1, resumes=first.run_id, sessionId=first.run_id)
+    home.run("x", resumes=second.run_id, sessionId=first.run_id)
+    for run in (first, second):
+        assert refused(home, run.run_id)["kind"] == "run-busy"
+        assert run.folder.exists()
 
 
 @pytest.mark.usefixtures("newest")

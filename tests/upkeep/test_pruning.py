@@ -1,4 +1,4 @@
-"""Which runs may go, and what is said of those that went."""
+"""The rules of prune: which runs may go, and the words about removed runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NOW = 1_800_000_000.0
 
 
 def past(number: int, *, age: float = 100 * DAY, **changes: Any) -> Past:
-    """Return a run that ended so long ago; a higher number is newer."""
+    """Return a run that ended `age` seconds ago. A higher number is newer."""
     created_at, run_id = NOW - age - 10 + number / 1000, f"{number:016x}"
     ended = Past(
         run_id, run_id, "completed", concluded=True, polled=False, created_at=created_at, ended_at=NOW - age
@@ -23,7 +23,7 @@ def past(number: int, *, age: float = 100 * DAY, **changes: Any) -> Past:
 
 
 def newest() -> list[Past]:
-    """Return the 100 runs that stay whatever else there is."""
+    """Return the 100 runs that stay in any case."""
     return [past(1000 + number, age=DAY) for number in range(prune_rules.KEPT)]
 
 
@@ -72,7 +72,7 @@ def test_a_failure_that_nobody_saw_stays(status: str, *, polled: bool, goes: boo
 @pytest.mark.parametrize("status", ["queued", "running"])
 def test_a_live_run_stays(status: str) -> None:
     assert ids([past(1, status=status, concluded=False, ended_at=None)]) == []
-    assert ids([past(1, status=status, concluded=True)]) == []  # if such a thing were ever said
+    assert ids([past(1, status=status, concluded=True)]) == []  # a state that never occurs
 
 
 def test_a_run_that_is_not_concluded_stays() -> None:

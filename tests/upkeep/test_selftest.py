@@ -1,4 +1,4 @@
-"""What the machine can do, tried out for real, and nothing left of the trial."""
+"""Doctor's trials of the machine, for real; nothing of a trial stays behind."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_the_nearest_folder_that_is_there(tmp_path: Path) -> None:
 
 
 def test_without_locks_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fcntl, "flock", lambda *_: None)  # as file systems do that pretend
+    monkeypatch.setattr(fcntl, "flock", lambda *_: None)  # like a file system that only pretends to lock
     with probes.try_out(str(tmp_path)) as folder, pytest.raises(Unusable, match="no locks"):
         probes.check_locks(folder)
 

@@ -4,9 +4,8 @@ A *block* of lines in a configuration is between two marks. A *file* of our own 
 a digest, so text that a person has changed does not count as ours. The mark also records what else we made: a
 line break before the block, the whole file, or folders for it.
 
-A *member* of an object in a JSON file has no room for a mark. Instead, the space after a lone member says who
-made the object around it: we did if there is a space or line break before the closing brace, the person if
-not.
+A *member* of an object in a JSON file has no room for a mark. Who made the object around a lone member shows
+before the closing brace: if there is a space or a line break, we did; if there is none, the person did.
 
 Our text in an *option* is in front of the person's value, and tmux itself expands it.
 """

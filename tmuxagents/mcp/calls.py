@@ -115,10 +115,8 @@ class Subcall:
 
     def __init__(self, words: Sequence[str], content: bytes = b"") -> None:
         command = [sys.executable, "-P", "-m", "tmuxagents", *words]
-        caller, stdin = (
-            os.getpid(),
-            os.memfd_create("arguments"),
-        )  # unlike a pipe, it holds any number of bytes
+        caller = os.getpid()
+        stdin = os.memfd_create("arguments")  # unlike a pipe, it holds any number of bytes
         with open(stdin, "wb", closefd=False) as file:
             file.write(content)
         os.lseek(stdin, 0, os.SEEK_SET)

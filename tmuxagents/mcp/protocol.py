@@ -240,16 +240,20 @@ def tools() -> list[dict[str, Any]]:
     ]
 
 
+SCHEME = "tmuxagents://runs/"  # of the address of a resource
+KINDS = {"output": "text/markdown", "transcript": "text/plain", "result": "application/json"}
+_TITLES = {
+    "output": "Last answer of a run",
+    "transcript": "Transcript of a run",
+    "result": "How a run ended, as JSON",
+}
+
+
 def templates() -> list[dict[str, Any]]:
     """Return the templates for the addresses of a run's resources."""
-    kinds = (
-        ("output", "Last answer of a run", "text/markdown"),
-        ("transcript", "Transcript of a run", "text/plain"),
-        ("result", "How a run ended, as JSON", "application/json"),
-    )
     return [
-        {"uriTemplate": f"tmuxagents://runs/{{runId}}/{kind}", "name": kind, "title": title, "mimeType": mime}
-        for kind, title, mime in kinds
+        {"uriTemplate": f"{SCHEME}{{runId}}/{kind}", "name": kind, "title": _TITLES[kind], "mimeType": mime}
+        for kind, mime in KINDS.items()
     ]
 
 

@@ -20,6 +20,7 @@ from tmuxagents import records
 from tmuxagents.errors import BadRequest, NoSuchRun, NotPossible, TmuxAgentsError
 from tmuxagents.launch import nesting
 from tmuxagents.mcp import protocol
+from tmuxagents.mcp.protocol import KINDS, SCHEME
 from tmuxagents.registry import lookup
 from tmuxagents.runs import directory, output
 from tmuxagents.runs.inspect import inspect
@@ -36,10 +37,8 @@ if TYPE_CHECKING:
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.status.wait import Waiting
 
-SCHEME = "tmuxagents://runs/"
 MOST_RUNS = 20
 MOST_BYTES = 256 * 1024
-_KINDS = {"output": "text/markdown", "transcript": "text/plain", "result": "application/json"}
 
 
 def listed(caller: Caller, environment: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -56,7 +55,7 @@ def listed(caller: Caller, environment: Mapping[str, str]) -> list[dict[str, Any
             "mimeType": mime,
         }
         for row in rows
-        for kind, mime in _KINDS.items()
+        for kind, mime in KINDS.items()
         if kind == "transcript" or row.status in records.ENDED
     ]
 
@@ -81,15 +80,15 @@ def read(address: str, caller: Caller, environment: Mapping[str, str]) -> list[d
         raise NotPossible(message, kind="run-running", hint="ask again later", field="uri")
     if run.ended and kind != "transcript":
         lookup.mark_answered(caller, [run.run_id])
-    return [{"uri": address, "mimeType": _KINDS[kind], "text": text}]
+    return [{"uri": address, "mimeType": KINDS[kind], "text": text}]
 
 
 def locate(address: str, caller: Caller) -> tuple[str, str]:
     """Return the run directory and the kind of a resource. Raises BadRequest or NoSuchRun."""
     reference, _, kind = address.removeprefix(SCHEME).rpartition("/")
-    if not address.startswith(SCHEME) or kind not in _KINDS or not reference:
+    if not address.startswith(SCHEME) or kind not in KINDS or not reference:
         shown = safe.cut(safe.line(address), 80)
-        message = f'There is no resource "{shown}": an address is {SCHEME}RUN/{"|".join(_KINDS)}.'
+        message = f'There is no resource "{shown}": an address is {SCHEME}RUN/{"|".join(KINDS)}.'
         raise BadRequest(message, kind="bad-argument", field="uri")
     return lookup.find_run(reference, caller), kind
 

@@ -83,7 +83,7 @@ class Server:
     def _is_over(self) -> bool:
         if self._ends_at is not None and time.monotonic() >= self._ends_at:
             return True
-        # Who closes the connection does not wait for children. The end of a file closes nothing.
+        # A client that has closed its end waits for no children. The end of a file closes nothing.
         return self._is_heard and not any(
             self._file is not None or not call.waits_for_children for call in self._unanswered()
         )

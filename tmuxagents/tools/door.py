@@ -88,7 +88,7 @@ class Door(NamedTuple):
     def carry_out(
         self, call: Call, children: Sequence[Child], describe: Callable[[], dict[str, Any]]
     ) -> None:
-        """Carry out a call. Meanwhile report news of its children, not too often, as `describe` says it."""
+        """Carry out a call. Meanwhile report news of its children, but not too often, by `describe`."""
         pace = Pace()
 
         def tell() -> float:

@@ -198,7 +198,7 @@ class Session(NamedTuple):
 
 
 def remembered(sessions: Sequence[Session], most: int = MOST_SESSIONS) -> list[Session]:
-    """Return the sessions that the tools keep: all but the oldest surplus ones; an active session is kept."""
+    """Return the sessions that the tools keep. The oldest surplus ones go, but no active session."""
     surplus = len(sessions) - most
     gone: set[str] = set()
     for session in sorted(sessions, key=lambda one: one.since):

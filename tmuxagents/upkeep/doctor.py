@@ -88,23 +88,22 @@ def examine(case: Case) -> Examined:
         ours = bool(case.caller.home)
     except Unusable:
         ours = False
+
+    def guarded(name: str, look: Look) -> list[Check]:
+        """Return the checks of a look; an error becomes a check of its own."""
+        try:
+            found = look(case)
+            return [found] if isinstance(found, Check) else list(found)
+        except TmuxAgentsError as error:
+            return [broken(name, error.message, error.hint)]
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            return [broken(name, f"{where}{error.strerror}", "is this program kept from it by a sandbox?")]
+
     wanted = [(name, look) for name, look, in_state in LOOKS if ours or not in_state]
     with ThreadPoolExecutor(len(wanted)) as pool:
-        parts = pool.map(lambda one: _guarded(one[0], one[1], case), wanted)
-        found = [check for part in parts for check in part]
+        found = [check for part in pool.map(lambda one: guarded(*one), wanted) for check in part]
     return Examined(time.time(), found, keys.rows(case.settings))
-
-
-def _guarded(name: str, look: Look, case: Case) -> list[Check]:
-    """Return the checks of a look; an error becomes a check of its own."""
-    try:
-        found = look(case)
-        return [found] if isinstance(found, Check) else list(found)
-    except TmuxAgentsError as error:
-        return [broken(name, error.message, error.hint)]
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        return [broken(name, f"{where}{error.strerror}", "is this program kept from it by a sandbox?")]
 
 
 # --- the checks of runs -----------------------------------------------------------------------------------

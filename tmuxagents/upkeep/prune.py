@@ -35,11 +35,7 @@ if TYPE_CHECKING:
     from tmuxagents.upkeep.remains import Stock
 
 _BUSY_S = 0.2
-_OVER = (
-    records.GONE,
-    records.NEVER_CAME,
-    records.MIRRORED,
-)  # a run with a result is over if it is one of these
+_OVER = (records.GONE, records.NEVER_CAME, records.MIRRORED)  # the wrapper of a run that is over
 _HELD_S = 1.0  # another process may hold the lock for a moment, to see if the run is lost
 
 
@@ -143,9 +139,7 @@ def _needed(stock: Stock, caller: Caller) -> dict[str, str]:
             continue
         plan = directory.read_plan(f"{caller.runs}/{row.run_id}")
         others = [plan.resumes, *plan.after] if plan else []
-        others += [
-            run.run_id for run in stock.rows.values() if run.session_id == row.session_id != run.run_id
-        ]
+        others += [run.run_id for run in stock.rows.values() if run.session_id == row.session_id]
         needed |= {other: row.run_id for other in others if isinstance(other, str) and other != row.run_id}
     return needed
 
