@@ -426,6 +426,8 @@ def test_a_refusal_names_the_presets_and_models_that_there_are(parent: Parent) -
         "hint: presets: researcher, scout",
         'example: {"preset": "repo-scout", "task": "Find where sessions are created.", "name": "auth-scout"}',
     ]
+    stray = parent.brief("list_subagent_profiles", preset="x")  # it takes no preset
+    assert stray.whole.splitlines()[1:] == ["example: {}"]
     unknown = parent.brief("background_agent", **one("x"), model="gpt-17")
     assert "\nhint: models: mock/mock-text, " in unknown.whole
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.registry.lookup import Caller
+    from tmuxagents.tools.catalogue import Tool
     from tmuxagents.tools.door import Answer, Door
 
 
@@ -65,15 +66,16 @@ def call(name: str, arguments: Any, door: Door) -> Answer:
 
         return launching.TOOLS[name](arguments, door, faults)
     except BadRequest as refusal:
-        _name_candidates(refusal, door)
+        _name_candidates(refusal, door, catalogue.BY_NAME[name])
         raise
 
 
-def _name_candidates(refusal: BadRequest, door: Door) -> None:
+def _name_candidates(refusal: BadRequest, door: Door, tool: Tool) -> None:
     """Name the existing presets or models in the hint of a refusal that is about one of them."""
-    missing = any((fault.field or "").rpartition(".")[2] == "preset" for fault in refusal.faults)
+    about_preset = any((fault.field or "").rpartition(".")[2] == "preset" for fault in refusal.faults)
+    takes_preset = "preset" in tool.parameters["properties"]
     settings = load.load(door.environment, door.caller.project)
-    if refusal.kind == "bad-argument" and missing and refusal.hint is None:
+    if refusal.kind == "bad-argument" and about_preset and takes_preset and refusal.hint is None:
         from tmuxagents.presets import survey  # noqa: PLC0415  (only this refusal needs YAML)
 
         found = survey.survey(door.caller.folder, door.environment, settings)
