@@ -113,7 +113,7 @@ def _queue(caller: Caller) -> slots.Queue:
 
 
 def refuse_namesake(book: Registry, caller: Caller, request: LaunchRequest) -> None:
-    """Refuse a name that an active run of the project has, or that means another run by its id."""
+    """Refuse a name that an active run of the project has, or that could be a short id of another run."""
     name = request.name or ""
     if len(name) >= lookup.SHORTEST_ID and could_begin_run_id(name) and book.beginning(name):
         message = f'The name "{name}" is the beginning of a run\'s id.'

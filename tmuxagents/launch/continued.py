@@ -1,4 +1,4 @@
-"""What a run takes over from the session that it continues: set-up, model, conversation and usage; and words.
+"""The set-up, model, conversation and usage that a run takes over from the session it continues; messages.
 
 The set-up comes from the session's own plans. A preset file that has changed since then does not count.
 
@@ -57,7 +57,7 @@ class Continued(NamedTuple):
 
 
 def place(machine: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the place in a request to continue or repeat a run: the same machine, or Slurm as before."""
+    """Return where to continue or repeat a run whose files are here: here, or in Slurm with its options."""
     if machine is None:
         return {"on": HERE}
     partition, options = machine.get("partition"), machine.get("options")

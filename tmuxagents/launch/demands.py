@@ -39,16 +39,17 @@ def meet(name: str, has: Capabilities, request: LaunchRequest, preset: Preset | 
         faults.append(Fault("bad-argument", message, field="permission"))
     tools = list(preset.tools or ()) if preset else []
     own = preset is None or preset.of is None or preset.of.agent == name
-    if has.reads_tools and (own or not has.tools):
-        pass  # it knows other tools, too
-    elif tools and not has.tools:
+    knows_others = has.reads_tools and (own or not has.tools)
+    known = {*has.tools, *has.tools.values()}
+    unknown = [] if knows_others else [tool for tool in tools if tool not in known]
+    if unknown and not has.tools:
         message = f"The agent {name} cannot be restricted to a list of tools; use permission instead."
         faults.append(Fault("bad-preset", message, field="tools"))
     else:
-        for tool in tools:
-            if tool not in has.tools and tool not in has.tools.values():
-                message = f"The agent {name} has no tool {tool}: it has {', '.join(has.tools)}."
-                faults.append(Fault("bad-preset", message, field="tools"))
+        messages = [
+            f"The agent {name} has no tool {tool}: it has {', '.join(has.tools)}." for tool in unknown
+        ]
+        faults += [Fault("bad-preset", message, field="tools") for message in messages]
     faults += _other_faults(name, has, request, preset)
     if faults:
         hint = f"leave it out, or choose another agent: tmuxagents agents shows what {name} can do"

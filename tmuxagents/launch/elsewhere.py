@@ -1,4 +1,4 @@
-"""What runs on another machine and jobs of Slurm have in common: machine.json, and the window here. Joins."""
+"""The steps that far runs and jobs of Slurm share: machine.json, a mirror, and the window here. Joins."""
 
 from __future__ import annotations
 

@@ -204,9 +204,8 @@ def submit(run_dir: str, host: Host, environment: Mapping[str, str]) -> Sequence
     except Unusable as why:
         if why.kind not in _UNCLEAR:
             raise
-        receipt = _receipt(
-            asked, host, environment
-        )  # a run that was made before the error stays the only one
+        # If the run was made before the error, this request makes no second one.
+        receipt = _receipt(asked, host, environment)
     take_receipt(run_dir, receipt, host)
     return [str(one) for one in refusals.many(receipt.get("warnings"))]
 

@@ -44,7 +44,7 @@ _GONE, _ODD = "The run is gone on {}.", "{} has sent no result that can be read.
 
 
 class Mirror:
-    """The runs of one host, as far as they are here."""
+    """Mirrors the runs of one host."""
 
     def __init__(self, home: str, host: Host, environment: Mapping[str, str]) -> None:
         self._home = home

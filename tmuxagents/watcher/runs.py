@@ -287,7 +287,7 @@ class Following:
     # --- what the registry gets
 
     def news(self, run: RunView, *, all_of_it: bool) -> Row | None:
-        """Return its row if its status differs from the saved row's; `all_of_it`: also for a new activity."""
+        """Return the run's row if its status is not the saved one; `all_of_it`: also for a new activity."""
         saved = self.saved
         told = saved is None or learn.is_news(learn.reported_columns(saved), learn.reported_state(run))
         moved = saved is None or run.state.seq != saved.event_seq

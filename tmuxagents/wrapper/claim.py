@@ -100,7 +100,7 @@ def _late(run_dir: str, message: str) -> NotPossible:
     """Return the refusal of a run whose launcher has given up; close our window if the run never began.
 
     No other process knows of this window, which was opened too late and looks like that of a running run.
-    This is a wrapper's only tmux call: no run waits for the answer.
+    A wrapper makes no other tmux call; here, no run has to wait for the answer.
     """
     if directory.read_wrapper(run_dir) is None:
         with ignoring(TmuxAgentsError, OSError, ValueError):  # then the window stays and shows the refusal

@@ -157,7 +157,7 @@ class DuplexWatch(ChildWatch):
         return min(super()._step_at(), self._looked_at + LOOK_EVERY_S, self._questions.overdue_at())
 
     def _note_settling(self, now: float) -> None:
-        """Update the settling after reading: a child with open questions or unread messages is not done."""
+        """Note after reading whether the child is done. One with open questions or unread messages is not."""
         self._note_asks(now)
         is_done = self._reader.settled and self._talker.is_idle and not self._unsaid
         if not is_done:

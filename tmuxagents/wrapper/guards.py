@@ -80,7 +80,7 @@ class Guards:
                 self._activity_at += now - since
 
     def retire(self) -> None:
-        """Stop watching for good: a person has taken the child over."""
+        """Switch all rules off for good: a person has taken the child over."""
         self._started_at = NEVER
         self._loop_count = 0
 

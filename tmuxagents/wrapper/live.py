@@ -143,7 +143,7 @@ class BridgeTalk:
         self.has_task = has_task
         self.ask_limit_s = ask_limit_s  # after this a question is denied, unless a person has the child
         self._is_begun = False
-        self._answered: set[str] = set()  # questions
+        self._answered: set[str] = set()  # the ids of questions
         # number -> message, and until when we wait for the child to take it
         self._ordered: dict[int, tuple[InboxMessage, float]] = {}
 

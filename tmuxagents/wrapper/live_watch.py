@@ -74,7 +74,7 @@ class LiveWatch(ChildWatch):
         return NEVER if self._left_at is None else self._left_at + LEAVE_WITHIN_S
 
     def _note_settling(self, now: float) -> None:
-        """Update the settling after reading."""
+        """Note after reading whether the child has settled, and whether a person has it."""
         live = self._live
         if live.is_connected:
             self._talk.begin(now)

@@ -28,7 +28,7 @@ CAUSES: dict[int, endings.Cause] = {
     signal.SIGHUP: endings.WINDOW_CLOSED,
 }
 _SERVER_LIMIT_S = 0.3
-# Keys must never stop or end a wrapper, nor must output while it is in the background.
+# No key, and no output while it is in the background, may stop or end a wrapper by a signal.
 _IGNORED = (
     *(signal.SIGPIPE, signal.SIGQUIT, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU),
     *(signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM),

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from tmuxagents.wrapper.claim import Claim
     from tmuxagents.wrapper.signals import Console
 
-_LOOK_S = 1.0  # between two looks at another run, while we are woken when its wrapper ends
-_SOON_S = 0.05  # the same, while nothing wakes us
+_LOOK_S = 1.0  # between two looks at another run, if the end of its wrapper wakes us
+_SOON_S = 0.05  # the same, if nothing wakes us
 
 
 def enter_cwd(claim: Claim) -> Verdict | None:

@@ -130,7 +130,7 @@ class ChildWatch:
     # --- settling ---
 
     def _note_settling(self, now: float) -> None:
-        """Update the settling after reading."""
+        """Note after reading whether the child has settled."""
         if not self._reader.settled:
             self._settled_at = None
         elif self._settled_at is None:
