@@ -32,9 +32,9 @@ def meet(name: str, has: Capabilities, request: LaunchRequest, preset: Preset | 
     faults: list[Fault] = []
     given = _permission(has, request, preset)
     if given is not None and given not in has.permissions:
-        known = ", ".join(has.permissions)
-        message = f"The agent {name} has no permission {given}: it knows {known}."
-        if not known:
+        levels = ", ".join(has.permissions)
+        message = f"The agent {name} has no permission {given}: it knows {levels}."
+        if not levels:
             message = f"The agent {name} has no permission levels: it may do what its tools can."
         faults.append(Fault("bad-argument", message, field="permission"))
     tools = list(preset.tools or ()) if preset else []
@@ -46,10 +46,9 @@ def meet(name: str, has: Capabilities, request: LaunchRequest, preset: Preset | 
         message = f"The agent {name} cannot be restricted to a list of tools; use permission instead."
         faults.append(Fault("bad-preset", message, field="tools"))
     else:
-        messages = [
-            f"The agent {name} has no tool {tool}: it has {', '.join(has.tools)}." for tool in unknown
-        ]
-        faults += [Fault("bad-preset", message, field="tools") for message in messages]
+        for tool in unknown:
+            message = f"The agent {name} has no tool {tool}: it has {', '.join(has.tools)}."
+            faults.append(Fault("bad-preset", message, field="tools"))
     faults += _other_faults(name, has, request, preset)
     if faults:
         hint = f"leave it out, or choose another agent: tmuxagents agents shows what {name} can do"

@@ -253,7 +253,15 @@ class Book:
     def use(self, act: Callable[[Registry], T]) -> T:
         """Let `act` query or change the registry. If the file fails meanwhile, `act` is called again."""
         if self._memory is not None and time.monotonic() >= self._again_at:
-            self._return(self._memory)
+            # Can the file be used again? Then it gets everything learned meanwhile.
+            self._again_at = time.monotonic() + AGAIN_S
+            try:
+                self._whole_file().save(self._memory.rows(Scope("all")))
+            except (database.Damaged, database.Unfit, Unusable):
+                self._close_file()
+            else:
+                self._memory.close()
+                self._memory = None
         for _ in range(_TRIES if self._memory is None else 0):
             try:
                 return act(self._whole_file())
@@ -279,17 +287,6 @@ class Book:
             reconcile(self._file, self._runs)
             self._name = name
         return self._file
-
-    def _return(self, memory: Registry) -> None:
-        """Go back to the file, if it can be used, and save everything learned meanwhile."""
-        self._again_at = time.monotonic() + AGAIN_S
-        try:
-            self._whole_file().save(memory.rows(Scope("all")))
-        except (database.Damaged, database.Unfit, Unusable):
-            self._close_file()
-        else:
-            memory.close()
-            self._memory = None
 
     def _close_file(self) -> None:
         if self._file is not None:
