@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import termios
 import time
 from typing import TYPE_CHECKING
@@ -95,6 +96,25 @@ def test_a_run_without_an_end_is_shown_as_far_as_it_is(home: Home, player: Calla
     assert terminal.left() == 0
     assert "  so far\n" in terminal.text
     assert "✓" not in terminal.text
+
+
+def test_an_event_of_a_far_future_is_waited_for_and_can_be_reached(
+    home: Home, player: Callable[..., Terminal]
+) -> None:
+    run = ended(home, "begin\nanswer stop Late.\nsettle")
+    path = run.folder / "events.jsonl"
+    lines = path.read_text().splitlines()
+    late = [
+        re.sub(r'"at":[0-9.]+', '"at":99999999999.5', line) if "Late." in line else line for line in lines
+    ]
+    path.write_text("\n".join([*late, ""]))
+    terminal = player(run.run_id)
+    terminal.shows("space pauses")
+    time.sleep(0.5)
+    for _ in range(len(lines)):
+        terminal.type("s")
+    terminal.shows("  Late.")
+    assert terminal.left() == 0
 
 
 def test_without_a_terminal_it_refuses(home: Home) -> None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _KEYS = "space pauses · s steps · + and - change the speed · q leaves"
 _LEAVES = "q\x04"
 _SECOND_LOOK_S = 0.1  # between two looks whether an open call has become worth showing
+_LONGEST_S = 86400.0  # the longest wait in one step: select refuses centuries, and a time may be forged
 _LOCAL_FLAGS = 3
 _FASTER = 2.0
 _APART_S = 0.001  # between events of the same moment, so that each is a step
@@ -103,9 +104,10 @@ def _show(run: RunView, events: Sequence[Event], speed: float) -> None:
 
 
 def _listen(pace: ReplayClock, wait_s: float | None, *, waits: bool) -> bool:
-    """Wait for a key or for the next event; say whether the replay continues."""
-    limit_s = min(wait_s or 0.0, _SECOND_LOOK_S) if waits and wait_s is not None else wait_s
-    ready, _, _ = select.select([printing.IN], [], [], limit_s)
+    """Wait for a key or the next event; say whether the replay continues. `waits`: for a call, as well."""
+    if wait_s is not None:
+        wait_s = min(wait_s, _SECOND_LOOK_S if waits else _LONGEST_S)
+    ready, _, _ = select.select([printing.IN], [], [], wait_s)
     if not ready:
         return True
     keys = os.read(printing.IN, 64).decode("utf-8", "replace") or _LEAVES

@@ -39,7 +39,6 @@ from tmuxagents.views.previews import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Any, Self
 
     from tmuxagents.attach.attach import Viewer
@@ -158,22 +157,37 @@ class Silence:
         return math.inf
 
 
-class Lines(Silence):
+class _Children(Silence):
+    """A view of all children. It prints each warning once."""
+
+    def __init__(self, call: Call) -> None:
+        self._tasks = call.tasks
+        self._alone = len(call.tasks) == 1
+        self._children = [_Child(task, call.settings, alone=self._alone) for task in call.tasks]
+        self._warned: set[str] = set()
+
+    def _new_warnings(self) -> str:
+        """Return lines for the warnings that were not printed yet."""
+        found = dict.fromkeys(text for task in self._tasks for text in task.warnings)
+        new = [text for text in found if text not in self._warned]
+        self._warned.update(new)
+        return "".join(f"{printing.warning(text)}\n" for text in new)
+
+
+class Lines(_Children):
     """A line for each change of a child's activity, at most one per second and child.
 
     `ends_only`: only a line for each end, and only if there are several children.
     """
 
-    def __init__(self, call: Call, *, ends_only: bool = False) -> None:
+    def __init__(self, call: Call, *, ends_only: bool) -> None:
+        super().__init__(call)
         self._ends_only = ends_only
-        self._alone = len(call.tasks) == 1
-        self._children = [_Child(task, call.settings, alone=True) for task in call.tasks]
-        self._warnings = _Warnings(call.tasks)
         self._told: dict[str, tuple[str, str | None]] = {}
 
     def tell(self) -> float:
         """Print the changes; return the time of the next report."""
-        _write(self._warnings.new())
+        _write(self._new_warnings())
         for child in self._children:
             run = child.look()
             if run is None or (self._ends_only and (self._alone or not run.ended)):
@@ -187,13 +201,11 @@ class Lines(Silence):
         return time.monotonic() + _LINES_S
 
 
-class LivePicture(Silence):
+class LivePicture(_Children):
     """All children in one picture, which is redrawn in place. Warnings scroll away above it."""
 
     def __init__(self, call: Call) -> None:
-        alone = len(call.tasks) == 1
-        self._children = [_Child(task, call.settings, alone=alone) for task in call.tasks]
-        self._warnings = _Warnings(call.tasks)
+        super().__init__(call)
         self._picture = Picture(printing.ERR)
 
     def __exit__(self, *_: object) -> None:
@@ -217,27 +229,11 @@ class LivePicture(Silence):
         lines = [
             table.painted(line if paints else [("", text) for _, text in line], columns - 1) for line in found
         ]
-        self._picture.draw(lines, self._warnings.new())
-
-
-class _Warnings:
-    """The warnings of all tasks of a call, each printed once."""
-
-    def __init__(self, tasks: Sequence[Task]) -> None:
-        self._tasks = tasks
-        self._told: set[str] = set()
-
-    def new(self) -> str:
-        """Return lines for the warnings that were not printed yet."""
-        found = dict.fromkeys(
-            text for task in self._tasks for text in task.warnings if text not in self._told
-        )
-        self._told |= found.keys()
-        return "".join(f"{printing.warning(text)}\n" for text in found)
+        self._picture.draw(lines, self._new_warnings())
 
 
 class _Child:
-    """One child of the call, with the lines that show its work."""
+    """One child of the call, with the lines that show its work: phrases if it is alone, else previews."""
 
     def __init__(self, task: Task, settings: Settings, *, alone: bool) -> None:
         self._task = task
@@ -245,9 +241,7 @@ class _Child:
         width = setting_rules.preview_width(settings, printing.columns())
         place = Place(cwd=task.prepared.request.cwd, home=os.path.expanduser("~"), width=width)
         self._lines = LastLines(place, int(settings.numbers["maxLinesPerWindow"]))
-        self._narrator = (
-            narration.Narrator() if alone else None
-        )  # phrases for one child, previews for several
+        self._narrator = narration.Narrator() if alone else None
 
     def look(self) -> RunView | None:
         """Return the current run; None if there is none yet."""
