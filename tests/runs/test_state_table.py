@@ -16,7 +16,7 @@ from tests.harness import eventually
 from tests.status import watchers
 from tmuxagents.launch.call import Task
 from tmuxagents.records import LOST_MESSAGE, Identity
-from tmuxagents.runs import documents, endings, events, writing
+from tmuxagents.runs import documents, endings, events, output, writing
 from tmuxagents.runs.conclude import NEVER_OPENED, conclude
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.system import process
@@ -123,6 +123,17 @@ def test_when_a_run_began_is_known_though_a_full_disk_has_swallowed_the_event(ho
     recorded(run, {**FAILED, "startedAt": 1000.5, "endedAt": 1003.0, "durationMs": 2500})
     shown = inspect(str(run.folder)).document(2000.0)
     assert (shown["status"], shown["startedAt"], shown["elapsedSeconds"]) == ("failed", 1000.5, 2.5)
+
+
+def test_a_forged_moment_of_the_end_is_none(home: Home) -> None:
+    run = home.run("done fine")
+    wrapped_by(run, identity(os.getpid(), start_time=1))
+    told(run, STARTED, *ANSWERED)
+    recorded(run, {**FAILED, "endedAt": 1e300})
+    folder = str(run.folder)
+    assert inspect(folder).document(2000.0)["endedAt"] == 1004.0
+    *_, end = output.session_lines([folder], follow=False, times=True)
+    assert end.endswith(b" Failed (error) after 3s: 401")
 
 
 def test_what_a_killed_writer_left_half_written_goes_when_the_run_is_concluded(home: Home) -> None:

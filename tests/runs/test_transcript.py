@@ -93,6 +93,10 @@ ENTRIES = [
     (events.retry(attempt=2, most=3, delay_ms=1, message="500:\nno"), "Retry 2/3: 500: no"),
     (events.retry(attempt=2, most=3, delay_ms=1, message=None), "Retry 2/3: no message"),
     (
+        Event("retry", {"attempt": "\x1b[2J\ud800", "maxAttempts": 3}),
+        "Retry \N{REPLACEMENT CHARACTER}/3: no message",
+    ),
+    (
         events.left_behind(pid=7, comm="tmux: server", why="is a service"),
         "Left running: tmux: server (7): is a service",
     ),

@@ -56,7 +56,7 @@ class RunView(Record):
         """Return when the run ended; for a lost run, the time of its last sign of life."""
         if not self.ended:
             return None
-        if self.result is not None and isinstance(self.result.get("endedAt"), (int, float)):
+        if self.result is not None and is_figure(self.result.get("endedAt")):
             return float(self.result["endedAt"])
         return last_sign(self.plan, self.wrapper, self.state)
 
@@ -128,7 +128,7 @@ class RunView(Record):
 def last_sign(plan: Plan, wrapper: dict[str, Any] | None, state: RunState) -> float:
     """Return the moment of a run's last sign of life."""
     known = (state.last_event_at, (wrapper or {}).get("at"), plan.created_at)
-    return next((float(at) for at in known if isinstance(at, (int, float))), 0.0)
+    return next((float(at) for at in known if is_figure(at)), 0.0)  # type: ignore[arg-type]  # is_figure says so
 
 
 class Follower:

@@ -165,8 +165,14 @@ def end(scope: LeftoverScope, *, hard: bool = False) -> list[Spared]:
     kill_at = begun if hard else begun + TERM_S
     asked: set[tuple[int, int]] = set()
     while True:
-        left = _look(scope, begun + _LIMIT_S)
         now = time.monotonic()
+        try:
+            left = scope.look()
+        except OSError:  # a lack of descriptors soon passes; until then no process counts as gone
+            if now - begun > _LIMIT_S:
+                raise
+            time.sleep(_ROUND_S)
+            continue
         if not left.ended:
             return left.spared
         if now - begun > _LIMIT_S:
@@ -178,20 +184,6 @@ def end(scope: LeftoverScope, *, hard: bool = False) -> list[Spared]:
             fresh = [row for row in left.ended if (row.pid, row.start_time) not in asked]
             asked |= _signal(fresh, signal.SIGTERM, signal.SIGCONT)
             _wait(left.ended, min(_ROUND_S, kill_at - now))
-
-
-# The rest tries again where it fails: a machine that is out of descriptors has some again in a moment. Until
-# then no process counts as gone.
-
-
-def _look(scope: LeftoverScope, until: float) -> Leftovers:
-    while True:
-        try:
-            return scope.look()
-        except OSError:
-            if time.monotonic() > until:
-                raise
-            time.sleep(_ROUND_S)
 
 
 def _signal(rows: list[ProcessRow], *numbers: int) -> set[tuple[int, int]]:

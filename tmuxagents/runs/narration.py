@@ -192,10 +192,9 @@ def entry(event: Event, phrase: str | None) -> str | None:  # noqa: PLR0911  (a 
         return f"[stderr]: {safe.line(str(fields.get('text')))}"
     if event.type == "retry":
         tries = f"{fields.get('attempt')}/{fields.get('maxAttempts')}"
-        return f"Retry {tries}: {safe.line(str(fields.get('errorMessage') or 'no message'))}"
+        return safe.line(f"Retry {tries}: {fields.get('errorMessage') or 'no message'}")
     if event.type == "left_behind":
-        process = safe.line(f"{fields.get('comm')} ({fields.get('pid')})")
-        return f"Left running: {process}: {safe.line(str(fields.get('why')))}"
+        return safe.line(f"Left running: {fields.get('comm')} ({fields.get('pid')}): {fields.get('why')}")
     if event.type not in _SAID:
         return None
     words = fields.get("text") or fields.get("kind") or fields.get("toolName")
