@@ -192,6 +192,8 @@ def test_a_run_of_another_boot_or_namespace_is_not_taken_for_ours(home: Home, li
         f"{boot} 1 {pid} {started}",
         f"{boot} {namespace} 1 {started}",
         f"{boot} {namespace} {pid} 1",
+        f"{boot} {namespace} x{pid} {started}",  # in a damaged file
+        f"{boot} {namespace}  {started}",
         "",
     ):
         row.wrapper = other

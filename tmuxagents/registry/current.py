@@ -47,6 +47,6 @@ class CurrentCheck:
         if row.wrapper != records.MIRRORED:
             self._here = self._here or f"{identity.boot_id()} {identity.pid_namespace()} "
             pid, _, started = row.wrapper.removeprefix(self._here).partition(" ")
-            if not started.isdecimal() or identity.start_time(int(pid)) != int(started):
+            if not (pid.isdecimal() and started.isdecimal()) or identity.start_time(int(pid)) != int(started):
                 return False
         return marks.of_run(f"{self._runs}/{row.run_id}") == row.mark
