@@ -58,6 +58,7 @@ _NOT_THE_FILE = frozenset(
     )
 )
 
+ODD = "it holds what nobody wrote"
 Identity = tuple[int, int]
 
 
@@ -182,9 +183,9 @@ class Database:
         # IMMEDIATE, since a transaction that reads first and writes later can fail, however long it waits.
         return Transaction(self, "BEGIN IMMEDIATE")
 
-    def damage(self, why: str) -> Damaged:
+    def damage(self) -> Damaged:
         """Return the error for a file with invalid content."""
-        return Damaged(why, self.identity)
+        return Damaged(ODD, self.identity)
 
     @staticmethod
     def refuse_newer(version: int) -> None:

@@ -119,6 +119,7 @@ def with_registry(caller: Caller, ask: Callable[[Registry], T], *, last: bool = 
     """
     path = database.path_of(caller.home)
     warnings: list[str] = []
+    fault: database.Damaged | None = None
     if not (os.path.exists(path) or os.path.isdir(caller.runs)):
         with database.open_blank() as book:  # nothing was ever launched here, and a query makes no files
             reconcile(book, caller.runs)
@@ -131,9 +132,15 @@ def with_registry(caller: Caller, ask: Callable[[Registry], T], *, last: bool = 
         except database.Unfit as why:
             warnings.append(f"the registry is not used ({why}); the run directories are read instead")
             break
+        except (AttributeError, LookupError, TypeError, ValueError):  # SQLite does not check what rows hold
+            fault = database.Damaged(database.ODD, database.identity_of(path))
+            break
     with database.open_memory() as book:
         reconcile(book, caller.runs)
-        return ask(book), warnings
+        answer = ask(book)
+    if fault is not None:  # not our own: the run directories have just given an answer to the same question
+        warnings.append(set_aside(path, fault))
+    return answer, warnings
 
 
 def _ask_file(path: str, caller: Caller, ask: Callable[[Registry], T], *, last: bool) -> T:

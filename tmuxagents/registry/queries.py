@@ -138,7 +138,7 @@ class Registry:
         found = self._database.ask(f"{registry_rows.ROWS} WHERE {where} {tail}", values)
         rows = [Row.of(each) for each in found]
         if not all(row.status in records.STATUSES for row in rows):
-            raise self._database.damage("it holds what nobody wrote")
+            raise self._database.damage()
         return rows
 
     def rows(self, scope: Scope, *, limit: int | None = None) -> list[Row]:
