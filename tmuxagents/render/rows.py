@@ -135,7 +135,8 @@ def _call(block: Block, width: int) -> list[Row]:
     sign, style = _SIGNS[block.state]
     row = [(style, f"{sign} "), *flow.fitted(phrase, room - styles.width_of(remark)), *remark]
     if times:
-        gap = width - styles.width_of(row) - len(times)
+        # The sign is as wide as _TEXT. To measure it would load the tables of Unicode into every wrapper.
+        gap = width - len(_TEXT) - styles.width_of(row[1:]) - len(times)
         row += [(styles.PLAIN, " " * gap), (styles.DIM, times)]
     # Its output or its change, below.
     found: list[Row] = []
