@@ -230,6 +230,31 @@ def test_all_below_are_ended_wherever_they_went(family: Family) -> None:
     assert family.living() == set()
 
 
+def test_who_is_founded_while_the_table_is_read_by_one_that_then_leaves_is_ended(
+    family: Family, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = family.folder / "gate"
+    waits = f"until [ -e {gate} ]; do sleep 0.02; done"
+    listing = os.listdir
+
+    def list_slowly(path: str) -> list[str]:
+        """List the processes; before anything else is read of them, the parent founds another and leaves."""
+        found = listing(path)
+        if path == "/proc" and not gate.exists():
+            gate.touch()
+            family.wait("late")
+            eventually(lambda: "parent" not in family.living())
+        return found
+
+    def grow() -> None:
+        family.found("parent", then=f"{waits}; setsid /bin/sh -c '{family.line('late')}' & exit 0")
+        monkeypatch.setattr(os, "listdir", list_slowly)
+
+    assert end_as_wrapper(family, grow).spared == {}
+    assert gate.exists()
+    assert family.living() == set()
+
+
 def test_nothing_left_takes_no_time(family: Family) -> None:
     ended = end_as_wrapper(family, lambda: None)
     assert ended.spared == {}

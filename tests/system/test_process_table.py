@@ -16,7 +16,7 @@ import pytest
 
 from tests.apart import Apart, apart, become_somebody, running, set_dumpable
 from tests.harness import eventually
-from tmuxagents.system import process, process_table, watcher_lock
+from tmuxagents.system import fault_injection, process, process_table, watcher_lock
 
 if TYPE_CHECKING:
     from tmuxagents.records import ProcessRow
@@ -43,6 +43,21 @@ time.sleep(600)
 def row_of(pid: int, *, since: int = 0) -> ProcessRow:
     (found,) = [row for row in process_table.table(since=since) if row.pid == pid]
     return found
+
+
+@pytest.mark.parametrize("every", [2, 3, 5])
+def test_reads_that_fail_now_and_then_hide_nobody(sleeper: subprocess.Popen[bytes], every: int) -> None:
+    # A leader of a session: its list of sockets takes many reads where many processes listen.
+    with running([SLEEP, "60"], env={MARK: "0123456789abcdef"}, start_new_session=True) as leader:
+
+        def look() -> list[str | None]:
+            fault_injection.install({fault_injection.VARIABLE: f"read:{every}:EIO"})
+            rows = {row.pid: row for row in process_table.table(since=0)}
+            assert sleeper.pid in rows
+            assert process.start_time(leader.pid) == rows[leader.pid].start_time
+            return [rows[leader.pid].marker]
+
+        assert apart(look) == ["0123456789abcdef"]
 
 
 def test_a_row_tells_who_it_is(sleeper: subprocess.Popen[bytes]) -> None:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from tmuxagents.records import ProcessRow
 
 
+_LOOKS = 4  # on a machine where some process ends at each look
+
+
 class Leftovers:
     """A run's leftovers: those to end, and the spared ones."""
 
@@ -41,7 +44,7 @@ class LeftoverScope:
     first of them can have started.
     """
 
-    __slots__ = ("child", "keep", "run_id", "since", "uid", "wrapper")
+    __slots__ = ("_known", "child", "keep", "run_id", "since", "uid", "wrapper")
 
     def __init__(  # noqa: PLR0913  (all that selects processes)
         self,
@@ -59,6 +62,7 @@ class LeftoverScope:
         self.child = child
         self.keep = keep
         self.since = since
+        self._known: set[tuple[int, int]] = set()  # processes that had ended at an earlier look
 
     def is_root(self, row: ProcessRow, *, session_is_ours: bool) -> bool:
         """Say whether a process belongs to the run by itself, and not only through its parents."""
@@ -73,10 +77,19 @@ class LeftoverScope:
         return (row.pid, row.start_time) == self.child
 
     def look(self) -> Leftovers:
-        """Return what is left now."""
-        left = sort_out(process_table.table(since=self.since), self)
+        """Return what is left now.
+
+        A process may start another and end while the table is being read, and then neither is in it. So
+        nothing is left only if no process has ended since the table before.
+        """
         me = os.getpid()  # a child may stop its own run, and that process must finish the stop
-        left.ended = [row for row in left.ended if row.pid != me]
+        for _ in range(_LOOKS):
+            ended: set[tuple[int, int]] = set()
+            left = sort_out(process_table.table(since=self.since, ended=ended), self)
+            left.ended = [row for row in left.ended if row.pid != me]
+            if left.ended or ended <= self._known:
+                break
+            self._known |= ended
         return left
 
 

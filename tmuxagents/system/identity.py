@@ -27,11 +27,24 @@ def read(path: str) -> bytes:
     handle = os.open(path, _READ)
     try:
         text = b""
-        while piece := os.read(handle, 65536):
+        while piece := _read_on(handle, 65536):
             text += piece
         return text
     finally:
         os.close(handle)
+
+
+def _read_on(handle: int, size: int) -> bytes:
+    """Read a piece, at the second try if need be.
+
+    A long file takes many reads. If each fault cost all of them, a file could fail at every try.
+    """
+    try:
+        return os.read(handle, size)
+    except OSError as error:
+        if means_gone(error):
+            raise
+        return os.read(handle, size)
 
 
 def host() -> str:
@@ -66,7 +79,7 @@ def start_time(pid: int, *, zombie: bool = False) -> int | None:
     try:
         handle = os.open(f"/proc/{pid}/stat", _READ)
         try:
-            fields = os.read(handle, _STAT).rpartition(b")")[2].split(None, 20)
+            fields = _read_on(handle, _STAT).rpartition(b")")[2].split(None, 20)
         finally:
             os.close(handle)
     except OSError as error:

@@ -7,6 +7,7 @@ Touches: /proc and the control groups.
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 
@@ -45,15 +46,18 @@ _STARTING_S, _STARTING_TRIES = 0.001, 50  # a starting program gets its environm
 _MEMORY, _ENVIRONMENT_END = 20, 48  # in /proc/PID/stat, behind the name
 
 
-def table(*, since: int) -> list[ProcessRow]:
+def table(*, since: int, ended: set[tuple[int, int]] | None = None) -> list[ProcessRow]:
     """Return all living processes.
 
     Reading environments and sockets is expensive. It is done only for processes that can matter to a run
     which began at `since` (clock ticks): those of our user that are not older.
+
+    `ended` gets pid and start time of those that were listed and have ended, as far as they can matter. What
+    such a process started in the meantime is not listed.
     """
     rows = []
     for pid in map(int, filter(str.isdigit, _asked(os.listdir, "/proc"))):
-        row = _row(pid)
+        row = _row(pid, since, ended)
         if row is None:
             continue
         rows.append(row)
@@ -129,7 +133,7 @@ def _asked(ask: Callable[[str], T], path: str) -> T:
     return ask(path)
 
 
-def _row(pid: int) -> ProcessRow | None:
+def _row(pid: int, since: int, ended: set[tuple[int, int]] | None) -> ProcessRow | None:
     try:
         text = _asked(read, f"/proc/{pid}/stat")
         uid = _asked(os.stat, f"/proc/{pid}").st_uid
@@ -139,10 +143,16 @@ def _row(pid: int) -> ProcessRow | None:
         return None
     except OSError as error:
         unless_gone(error)
+        if ended is not None and error.errno in (errno.ENOENT, errno.ESRCH):
+            ended.add((pid, 0))
         return None
     head, _, tail = text.rpartition(b")")
     fields = tail.split()
-    if len(fields) < 20 or is_dead(fields):  # noqa: PLR2004  (proc(5))
+    if len(fields) < 20:  # noqa: PLR2004  (proc(5))
+        return None
+    if is_dead(fields):
+        if ended is not None and int(fields[19]) >= since:
+            ended.add((pid, int(fields[19])))
         return None
     return ProcessRow(
         pid=pid,
