@@ -1,4 +1,4 @@
-"""Rows to fill a registry with, and what is asked of one, for its tests."""
+"""Rows for the tests of the registry, and everything that a registry answers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def saved(path: str, *rows: Row) -> None:
 
 
 def state(book: Registry) -> dict[str, Any]:
-    """Return all that a registry answers."""
+    """Return everything that a registry answers."""
     rows = book.rows(ALL)
     return {
         "rows": [tuple(getattr(one, column) for column in registry_rows.COLUMNS) for one in rows],

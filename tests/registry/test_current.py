@@ -1,4 +1,4 @@
-"""A run that stands as the registry has it is not read again, and no answer depends on that."""
+"""A run whose row is current is not read again, and no answer depends on that."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def working(home: Home, name: str) -> Iterator[Run]:
 
 @pytest.fixture
 def live(home: Home) -> Iterator[Run]:
-    """A run that stands as the registry has it."""
+    """A run whose row is current."""
     with working(home, "scout") as run:
         settle(home, run)
         yield run
 
 
 def settle(home: Home, *runs: Run) -> None:
-    """Look once the folders of these runs have settled."""
+    """Poll as soon as the marks of these runs' folders are reliable."""
     for run in runs:
         mark = marks.mark_of(str(run.folder))
         assert mark is not None
@@ -70,7 +70,7 @@ def stands(home: Home, run: Run) -> bool:
 
 
 def shown(home: Home, names: Mapping[str, str], *arguments: str) -> dict[str, Any]:
-    """Return what poll says by the names of its runs, without what moves on by itself."""
+    """Return the answer of poll by the names of its runs, without the values that change with time."""
     found = json.loads(command(home, "poll", "--json", *arguments).stdout)
     by_name: dict[str, Any] = {key: found[key] for key in ("counts", "usage")}
     for run in found["runs"]:
@@ -250,11 +250,11 @@ def test_both_ways_give_the_same_bytes_and_exit_code(home: Home, line: str) -> N
 
 
 def answers(home: Home, line: str) -> dict[str, tuple[int, bytes, bytes]]:
-    """Return what a command line comes to in both ways, at the same moment."""
+    """Return the answers to a command line both ways, at the same moment."""
     before = home.run("y", name="done")
     told(before, begun())
     writing.write_result(str(before.folder), RESULT | {"endedAt": 2e9, "durationMs": 1500})
-    document(home, "poll", "-a")  # what it says of the folder is the same from now on
+    document(home, "poll", "-a")  # the mark of the folder is reliable from now on
     found = {}
     for name, way in WAYS.items():
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""A run on another machine, as it is read here: its files alone say what it is, and silence ends nothing."""
+"""Reading a run that works on another machine: only its files count, and silence ends nothing."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ RESULT = {
 
 @pytest.fixture
 def far(home: Home) -> Run:
-    """A run that was handed over, and has said something; its wrapper is on another machine, or was."""
+    """A run that was handed over and has events; its wrapper is, or was, on another machine."""
     run = home.run("x", name="far")
     told(run, begun(), events.tool_call("1", "read", {"path": "a"}), events.assistant_text("one"))
     here = {**HERE, "project": str(home.project)}
@@ -88,7 +88,7 @@ def test_reading_goes_on_at_a_checkpoint(far: Run) -> None:
     assert point is not None
     log = far.folder / directory.EVENTS
     read = log.read_bytes()
-    with log.open("r+b") as file:  # what was read is not read again, so nobody sees this
+    with log.open("r+b") as file:  # files are not read twice, so this is not seen
         file.write(b"x")
     told(far, events.assistant_text("two"))
     second = RunReader(checkpoint=point)

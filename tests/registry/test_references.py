@@ -1,4 +1,4 @@
-"""What a word on the command line means: an id, the beginning of one, a name, the beginning of one."""
+"""Words that name a run on the command line: its id or name, or the beginning of one."""
 
 from __future__ import annotations
 

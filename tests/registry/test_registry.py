@@ -1,4 +1,4 @@
-"""The registry: what is told is never taken back, and nobody who asks for changes misses one."""
+"""The registry: a newer state is never replaced by an older one, and no reader of changes misses one."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_ends_that_nobody_was_told_of(book: Registry) -> None:
     told = ended(A, announced=True)
     book.save([told, ended(B), row(C), ended("d" * 16, concluded=False)])
     assert [one.run_id for one in book.unannounced()] == [B]
-    book.save([ended(B, announced=True), ended(A, announced=False)])  # once told, told for ever
+    book.save([ended(B, announced=True), ended(A, announced=False)])  # announced once, announced for ever
     assert book.unannounced() == []
 
 
@@ -211,7 +211,7 @@ QUESTIONS: list[Callable[[Registry], object]] = [
 
 
 def cost(book: Registry, ask: Callable[[Registry], object]) -> int:
-    """Return how many steps the database makes for a question."""
+    """Return how many steps the database makes for a query."""
     made = 0
 
     def step() -> int:
@@ -333,7 +333,7 @@ def test_after_a_restart_of_the_machine_no_number_is_believed(path: str) -> None
 def test_whoever_follows_the_cursors_misses_nothing(path: str) -> None:
     writers, runs = 6, 60
     with database.open_file(path) as book:
-        cursor = now(book)  # closed again: no connection may be taken through a fork
+        cursor = now(book)  # closed again, since no connection may cross a fork
 
     def write(number: int) -> None:
         with database.open_file(path) as book:
@@ -377,7 +377,7 @@ def test_the_last_checkpoint_of_a_run_is_kept_until_it_has_ended_or_is_gone(book
     assert book.checkpoints([A, B, C]) == {A: "one", B: "1"}
     book.save([read_to("two"), row(B)])
     assert book.checkpoints([A, B, C]) == {A: "two", B: "1"}
-    book.save([read_to(None)])  # there is none of this one, and the one before is still good
+    book.save([read_to(None)])  # this one has no checkpoint, and the one before is still good
     assert book.checkpoints([A]) == {A: "two"}
     book.save([ended()])
     assert book.checkpoints([A, B]) == {B: "1"}

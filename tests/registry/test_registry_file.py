@@ -140,7 +140,7 @@ def test_a_writer_that_is_killed_leaves_whole_transactions(path: str, tmp_path: 
         done.unlink(missing_ok=True)
         with Apart(write) as writer:
             eventually(done.exists)
-            time.sleep(0.001 * attempt)  # to be somewhere else in a commit each time
+            time.sleep(0.001 * attempt)  # to hit another point of a commit each time
             os.kill(writer.pid, signal.SIGKILL)
         last = done.read_text()
         with database.open_file(path) as book:
@@ -240,7 +240,7 @@ def test_a_damaged_file_is_told_set_aside_and_made_anew(path: str, damage: Calla
     with database.open_file(path) as book:
         assert book.ids() == set()
         book.save([row()])
-    # Somebody else who found the same damage comes later: the new one stays.
+    # Another process that found the same damage comes later: the new file stays.
     schema.set_aside(path, found.value.identity, 1)
     assert count(path) == 1
 

@@ -1,4 +1,4 @@
-"""SQLite without `functools`: the module is whole, and so is `functools` for whoever wants it then."""
+"""SQLite is imported without `functools`; both modules are complete afterwards."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ print(functools.wraps.__module__, functools.lru_cache(4)(abs)(-3))"""
 
 
 def asked(before: str = "") -> list[str]:
-    """Open a registry in a process that has imported nothing else; return what it says."""
+    """Open a registry in a process that has imported nothing else; return the printed lines."""
     argv = [sys.executable, "-I", "-S", "-c", before + ASKED, str(REPOSITORY)]
     done = subprocess.run(argv, capture_output=True, text=True, check=True)
     return done.stdout.splitlines()

@@ -1,4 +1,4 @@
-"""Scripts of events: what a child does, step by step, and what it adds up to."""
+"""Scripts of events: what a child does step by step, and the state that follows from them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def fold(*steps: Event) -> RunState:
 
 
 def seen(state: RunState) -> dict[str, Any]:
-    """Return all that a state holds, comparable."""
+    """Return everything in a state, in a form that can be compared."""
     held = copy.deepcopy({name: getattr(state, name) for name in RunState.__slots__})
     return {**held, "exit": state.exit and (state.exit.exit_code, state.exit.signal)}
 
@@ -76,7 +76,7 @@ def told(how: Verdict) -> tuple[object, ...]:
     return how.status, how.reason, how.exit_code, how.signal, how.error_message
 
 
-# Random events rarely get past the start: most logs begin as logs do.
+# Random events rarely get past the start. So most logs here begin like real ones.
 begun = st.sampled_from([[], [STARTED], [*ANSWERED], [*ANSWERED, RESUMED], [*ANSWERED, EXITED]])
 whole_logs = st.builds(
     lambda first, rest: [*script(*first), *rest],

@@ -1,4 +1,4 @@
-"""Logs of whole lines: what fits is there at once, the rest is counted, and a torn line tears no other."""
+"""Logs of whole lines: what fits is written at once, the rest is counted, and a torn line damages no other."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def test_what_is_appended_is_there_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("limit", "expected", "lost"),
     [
-        (10, b"aaaaaaaaa\nddd\n", 2),  # nothing of the next line fitted: no line is torn
-        (14, b"aaaaaaaaa\nbbbb\nddd\n", 2),  # a part of it: the next begins anew
-        (20, b"aaaaaaaaa\nbbbbbbbbb\nddd\n", 1),  # all of it
+        (10, b"aaaaaaaaa\nddd\n", 2),  # no byte of the next line fitted, so no line is torn
+        (14, b"aaaaaaaaa\nbbbb\nddd\n", 2),  # a part of it fitted, so the next one starts a new line
+        (20, b"aaaaaaaaa\nbbbbbbbbb\nddd\n", 1),  # all of it fitted
         (21, b"aaaaaaaaa\nbbbbbbbbb\nc\nddd\n", 1),
     ],
 )
@@ -137,7 +137,7 @@ def test_a_folder_that_was_removed_costs_lines_until_it_is_there_again(tmp_path:
 def test_it_knows_whether_its_file_is_still_in_place(tmp_path: Path) -> None:
     path = tmp_path / "log"
     appender = Appender(str(path))
-    assert appender.is_in_place()  # it has none yet
+    assert appender.is_in_place()  # there is no open file yet
     appender.append(b"one\n")
     assert appender.is_in_place()
     path.rename(tmp_path / "moved")

@@ -1,4 +1,4 @@
-"""A checkpoint of a fold: going on from one is the same as having begun with the first event."""
+"""Checkpoints: a fold that continues from one has the same result as a fold from the first event."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ DOCUMENTS = Path(__file__).parents[1] / "data" / "documents"
 
 
 class Fold:
-    """What a reader makes of lines: a state, what the child does now, the calls without a result."""
+    """The result of reading lines: a state, what the child does now, the calls without a result."""
 
     def __init__(self) -> None:
         self.state, self.narrator = RunState(), Narrator()
@@ -161,7 +161,7 @@ def test_a_changed_fold_raises_the_version() -> None:
     ]
     texts = [text for cut in range(len(lines)) if (text := Fold().take(lines[:cut]).text()) is not None]
     assert {text.split()[0] for text in texts} == {"5"}
-    # If this is another one now, raise the version: no reader may go on from what it would not have said.
+    # If this has changed, raise the version: no reader may continue from a state that it would not compute.
     assert hashlib.sha256("".join(texts).encode()).hexdigest()[:16] == "eccbb61da08a41af"
 
 

@@ -1,4 +1,4 @@
-"""Runs as words, by fixed ids and times; whatever a run holds, the columns stand and the lines are inert."""
+"""Runs as words, with fixed ids and times: no text of a run moves a column or acts on the terminal."""
 
 from __future__ import annotations
 

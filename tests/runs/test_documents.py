@@ -1,4 +1,4 @@
-"""Records as JSON documents: every key always there, and what stands in it."""
+"""Records as JSON documents: every key is always there, with the right value."""
 
 from __future__ import annotations
 

@@ -213,7 +213,7 @@ ENDINGS: dict[str, tuple[tuple[Event, ...], Exit, Cause | None, bool, tuple[obje
 def test_ending(ending: str) -> None:
     steps, how, cause, lingered, expected = ENDINGS[ending]
     state = fold(*steps)
-    state.error_message = "401: wrong key"  # as the reader says it; of no matter unless the answer failed
+    state.error_message = "401: wrong key"  # as the reader reports it; it counts only if the answer failed
     assert told(endings.verdict(state, how, cause=cause, lingered=lingered)) == expected
 
 
@@ -300,7 +300,7 @@ STOPPED = ("aborted", "stopped", None, None, "Stopped.")
 
 @pytest.mark.parametrize("case", CONCLUSIONS)
 def test_conclude_for_one_who_stopped_it(case: str) -> None:
-    """A stop ends what would be lost, and changes no answer that was there before."""
+    """A stopped run that would be lost is aborted; an answer that was there before the stop counts."""
     steps, expected, note = CONCLUSIONS[case]
     how = endings.conclude(fold(*steps), cause=endings.STOPPED)
     assert (told(how), how.note) == (STOPPED if expected is LOST else expected, note)

@@ -46,7 +46,7 @@ def sorted_out(left: Leftovers) -> tuple[set[int], dict[int, str]]:
 
 NO_RUNS = ["", "0", "F" * 16, "f" * 15, "f" * 17, "g" * 16, "f" * 16 + "\n", " " + "f" * 16, "é" * 16]
 
-# processes (besides the wrapper and init) -> who ends, who is spared at the top of what is spared
+# processes (besides the wrapper and init) -> which end, which are spared (without their descendants)
 CASES: dict[str, tuple[list[ProcessRow], set[int], set[int]]] = {
     "nothing left": ([], set(), set()),
     "descendants": ([row(2, WRAPPER), row(3, 2), row(4, 3)], {2, 3, 4}, set()),
@@ -122,9 +122,9 @@ def test_a_spared_process_is_named_with_the_reason(process: ProcessRow, why: str
 
 THE_CHILD = row(CHILD, WRAPPER, session=CHILD)
 LISTENS = service(CHILD, WRAPPER)
-ORPHAN = row(3, session=CHILD)  # it shed the mark, and its parents are gone
+ORPHAN = row(3, session=CHILD)  # it has removed the mark, and its parents are gone
 
-# processes, and whether background processes are kept -> who ends, who is spared
+# processes, and whether background processes are kept -> which end, which are spared
 OF_A_CHILD: dict[str, tuple[list[ProcessRow], bool, set[int], set[int]]] = {
     "the child leads its session by our doing": ([LISTENS], False, {CHILD}, set()),
     "and what it left in there is ours": ([THE_CHILD, ORPHAN, row(4, 3)], False, {CHILD, 3, 4}, set()),
@@ -216,8 +216,8 @@ def test_nobody_elses_process_ever_ends_with_a_run(
 def test_of_what_is_ours_nobody_is_forgotten(
     table: list[ProcessRow], wrapper: int | None, child: tuple[int, int] | None
 ) -> None:
-    """Whoever carries the mark or descends from the wrapper ends, or is below one that is spared."""
-    table = [one for one in table if one.ppid < one.pid]  # nobody is above himself
+    """Each process with the mark or below the wrapper ends, or is below a spared one."""
+    table = [one for one in table if one.ppid < one.pid]  # no process is its own ancestor
     left = sort_out(*table, wrapper=wrapper, child=child)
     rows = {one.pid: one for one in table}
     settled = {one.pid for one in left.ended} | {one.pid for one in left.spared}

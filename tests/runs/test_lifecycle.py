@@ -1,4 +1,4 @@
-"""The life of a run: scripts of events in, states out."""
+"""The life of a run: the states that follow from scripts of events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a live run ends: nobody's like a batch run, a person's by its last answer, whatever ended it."""
+"""How a live run ends: without a person like a batch run, with one by its last answer, whatever ended it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ USAGE = events.usage({})
 
 
 def state(*turns: str, settled: bool = True, attended: bool = False, aborted: bool = False) -> RunState:
-    """Return the state after turns that ended so; each says its number."""
+    """Return the state after turns with these stop reasons; the text of each is its number."""
     made = RunState()
     told = [Event("run_started", {})]
     for number, reason in enumerate(turns):

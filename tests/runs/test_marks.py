@@ -1,4 +1,4 @@
-"""What files are known by: the same while nobody touches them, another whatever somebody does."""
+"""Marks of files: a mark stays the same while a file is not touched, and every change gives another one."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_written_file_cannot_be_made_to_look_untouched(tmp_path: Path) -> None
         os.utime(log, ns=(facts.st_atime_ns, facts.st_mtime_ns))
         return marks.mark_of(str(log)) != before
 
-    eventually(forged)  # within one tick of the clock nobody can tell
+    eventually(forged)  # two changes within one tick of the clock look alike
     assert log.stat().st_mtime_ns == facts.st_mtime_ns
 
 

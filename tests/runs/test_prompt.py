@@ -1,4 +1,4 @@
-"""The effective prompt: blocks of files, what was said before, the task; and which files are asked for."""
+"""The effective prompt: blocks of files, the earlier conversation, the task; and words that name files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose turn it is: the oldest ticket first, and a pause that grows with the place in the queue."""
+"""The queue: the oldest ticket comes first, and the pause grows with the place in the queue."""
 
 from __future__ import annotations
 

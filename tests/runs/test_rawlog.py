@@ -1,4 +1,4 @@
-"""The bounded log: its beginning for ever, its end, and a mark between; on a real disk, and on a full one."""
+"""The bounded log keeps its beginning and its end, with a mark between them; also on a full disk."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ pytestmark = pytest.mark.usefixtures("nothing_hangs")
 
 MB = 1024 * 1024
 HEAD, MOST, LEAST_TAIL = 8 * MB, 16 * MB, 4 * MB
-STREAM = random.Random(5).randbytes(45 * MB)  # no stretch of it twice
+STREAM = random.Random(5).randbytes(45 * MB)  # no part of it occurs twice
 
 
 def same(found: bytes, expected: bytes) -> bool:
-    """Compare without showing: these are megabytes."""
+    """Compare two texts without printing them: they are megabytes long."""
     return found == expected
 
 

@@ -1,4 +1,4 @@
-"""The verbs that read, by the installed command: output, transcript, events, schema, and their errors."""
+"""The verbs that read (output, transcript, events, schema) and their errors, with the installed command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session said: its last answer, its transcript, what a resumed task follows, what is remembered."""
+"""A session's conversation: its last answer, its transcript, and the replay before a resumed task."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ def test_refusals() -> None:
 
 
 def known(live: str) -> list[retrieval.Session]:
-    """Return sessions from the oldest on; L works, o does not."""
+    """Return sessions, the oldest first; L works, o does not."""
     return [
         retrieval.Session(str(number), float(number), is_live=each == "L") for number, each in enumerate(live)
     ]

@@ -1,4 +1,4 @@
-"""A run directory, read: what is no document is none, whatever lies there blocks nobody."""
+"""Reading a run directory: a damaged document counts as missing, and no file there blocks the reader."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_a_fifo_that_somebody_fills_is_not_drunk(run_dir: str) -> None:
 
     filling = Apart(fill)
     try:
-        with open(path, "rb", buffering=0) as held:  # so that the other has somebody to write to
+        with open(path, "rb", buffering=0) as held:  # so that the other process has a reader
             assert held.read(1) == b"x"
             assert apart(lambda: directory.read_result(run_dir), 3) is None
     finally:

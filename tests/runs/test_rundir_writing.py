@@ -1,4 +1,4 @@
-"""The run directory changed on a disk: whole or not at all, over kills, full disks, rivals, obstacles."""
+"""Changes of a run directory happen completely or not at all: with kills, full disks, rivals, obstacles."""
 
 from __future__ import annotations
 
@@ -268,7 +268,7 @@ def test_one_process_at_a_time_has_the_lock(run_dir: str) -> None:
         for _ in range(6):
             held = runs_writing.lock(run_dir, 20)
             assert held is not None
-            os.close(os.open(inside, os.O_CREAT | os.O_EXCL))  # fails if another is inside
+            os.close(os.open(inside, os.O_CREAT | os.O_EXCL))  # fails if another process is inside
             entered += 1
             os.unlink(inside)
             os.close(held)
@@ -350,7 +350,7 @@ def test_a_lock_on_a_file_that_has_just_been_removed_does_not_count(
 
     def slow_flock(handle: int, operation: int) -> None:
         turns.append(handle)
-        if len(turns) <= 2:  # once removed, once removed and made anew, between open and lock
+        if len(turns) <= 2:  # between open and lock, it is removed once, and once removed and made again
             os.unlink(path)
             if len(turns) == 2:
                 Path(path).touch()
@@ -421,7 +421,7 @@ def test_of_twenty_claims_at_once_one_wins_and_nobody_sees_half_of_it(tmp_path: 
         folder.mkdir()
 
     def look() -> int:
-        """Read all that there is until the last claim has been seen; return how often."""
+        """Read everything again and again until the last claim is there; return how often."""
         looks = 0
         while not (tmp_path / "enough").exists():
             for folder in rounds:
@@ -540,7 +540,7 @@ def test_a_file_or_a_link_in_the_way_is_replaced(run_dir: str) -> None:
 
 def test_a_folder_in_the_way_is_moved_aside_with_all_that_is_in_it(run_dir: str) -> None:
     aside = set()
-    for turn in range(3):  # whatever lies aside already
+    for turn in range(3):  # even if there is one with that name already
         Path(run_dir, directory.RESULT).mkdir()
         Path(run_dir, directory.RESULT, f"precious-{turn}").write_text("data")
         runs_writing.write_result(run_dir, RESULT)
@@ -685,7 +685,7 @@ def claimed(tmp_path: Path) -> Claimed:
 
 
 class Claimed:
-    """A run with a wrapper, which knows where its directory was."""
+    """A run with a wrapper, and the place where its directory was."""
 
     def __init__(self, runs: Path) -> None:
         self.runs = runs
@@ -699,7 +699,7 @@ class Claimed:
         return directory.is_whole(self.run_dir, self.place)
 
     def restore(self) -> bool:
-        """Make again what is gone; check that it is there then."""
+        """Restore the missing parts; check that they are there."""
         gone = runs_writing.restore(self.run_dir, plan_of(META), WRAPPER, self.place)
         assert _meta(self.run_dir) == META
         assert directory.read_wrapper(self.run_dir) == WRAPPER
@@ -779,7 +779,7 @@ def test_writing_everything_goes_on_after_a_short_write() -> None:
         os.close(reading)
         interruptions: list[int] = []
         signal.signal(signal.SIGALRM, lambda number, _frame: interruptions.append(number))
-        signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)  # each may cut a write short
+        signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)  # each of these can cut a write short
         runs_writing.write_all(writing, text)
         return len(interruptions)
 

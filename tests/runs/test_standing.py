@@ -1,4 +1,4 @@
-"""What state a run is in: the table of the contract, row by row."""
+"""The state of a run: the table of the contract, row by row."""
 
 from __future__ import annotations
 

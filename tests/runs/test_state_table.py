@@ -205,7 +205,7 @@ def test_a_zombie_is_gone(home: Home) -> None:
     run = home.run("begin\nanswer toolUse x\nsleep 60").start()
     run.wait_for("assistant_text")
     assert state(run)[0] == "running"
-    run.signal(signal.SIGKILL)  # not reaped: we are its parent
+    run.signal(signal.SIGKILL)  # not reaped, since we are its parent
     eventually(lambda: state(run) == ("aborted", "lost", None))
 
 
@@ -264,7 +264,7 @@ def test_a_call_shows_no_child_at_work_that_it_knows_to_have_ended(
     child = Child(task)
     recorded(run, FORGED)
     assert child.look()
-    assert child.run.standing.status == "running"  # its wrapper is at its last steps
+    assert child.run.standing.status == "running"  # its wrapper is about to exit
     sleeper.kill()
     sleeper.wait()
     assert not child.look()  # no file has changed

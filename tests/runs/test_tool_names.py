@@ -1,4 +1,4 @@
-"""A tool that every agent has is shown by one name, whatever its agent calls it."""
+"""A tool that every agent has is shown with one name, whatever the agent calls it."""
 
 from __future__ import annotations
 

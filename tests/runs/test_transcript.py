@@ -1,4 +1,4 @@
-"""The readable transcript: its header, an entry an event, its last line, and the title of the pane."""
+"""The readable transcript: its head, an entry for each event, its last line; and the title of the pane."""
 
 from __future__ import annotations
 

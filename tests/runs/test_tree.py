@@ -1,4 +1,4 @@
-"""Rule S on real processes: what is left of a run is ended wherever it went; what others use is spared."""
+"""Rule S on real processes: a run's leftovers are ended wherever they are; processes in use are spared."""
 
 from __future__ import annotations
 
@@ -58,9 +58,11 @@ class Family:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.run_id = secrets.token_hex(8)
-        self.nap = f"600.{secrets.randbelow(10**9):09}"  # whoever naps so long is of this family
+        self.nap = (
+            f"600.{secrets.randbelow(10**9):09}"  # a process that naps exactly so long is of this family
+        )
         self.marked = {**PATH, MARK: self.run_id}
-        self.naps = f"sleep {self.nap} & wait"  # of a shell that stays to hear signals
+        self.naps = f"sleep {self.nap} & wait"  # for a shell that stays and receives signals
         self._own: list[int] = []
 
     def scope(
@@ -71,13 +73,13 @@ class Family:
         child: tuple[int, int] | None = None,
         keep: bool = False,
     ) -> LeftoverScope:
-        """Return what is meant: the processes of this run."""
+        """Return the selection of this run's processes."""
         return LeftoverScope(
             run_id=self.run_id, uid=os.getuid(), wrapper=wrapper, child=child, keep=keep, since=since
         )
 
     def line(self, name: str, then: str | None = None, *, first: str = ":") -> str:
-        """Return what a shell does to be this one: `first` is done before anybody knows it."""
+        """Return the script of a process: it runs `first` before it writes its number."""
         return f"{first}; echo $$ >{self.folder}/{name}; {then or f'exec sleep {self.nap}'}; : {self.nap}"
 
     def found(
@@ -88,7 +90,7 @@ class Family:
         then: str | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        """Start one and wait until it is there; `before` is what starts its shell."""
+        """Start a process and wait until it is there; `before`: the command that starts its shell."""
         argv = [*before, "/bin/sh", "-c", self.line(name, then, first=first)]
         self._own.append(os.posix_spawnp(argv[0], argv, self.marked if environment is None else environment))
         self.wait(name)
@@ -98,7 +100,7 @@ class Family:
         eventually(lambda: state(self.wait(name)) == "T")
 
     def found_listener(self, name: str, leads: str, environment: Mapping[str, str]) -> None:
-        """Start one that listens on a unix socket, and a child of it."""
+        """Start a process that listens on a unix socket, and a child of it."""
         book, socket = str(self.folder / name), str(self.folder / f"{name}.socket")
         argv = [sys.executable, "-I", "-S", "-c", LISTEN, book, socket, leads, self.nap]
         self._own.append(os.posix_spawn(argv[0], argv, environment))
@@ -106,7 +108,7 @@ class Family:
         self.wait(f"{name}-below")
 
     def found_watcher(self, name: str, environment: Mapping[str, str]) -> None:
-        """Start a real watcher, of a state directory of its own."""
+        """Start a real watcher with a state directory of its own."""
         home = f"{self.folder}-{name}/{self.nap}"
         idle = {**PATH, **environment, watcher_lock.IDLE: "600"}
         argv = watcher_lock.argv(home)
@@ -116,7 +118,7 @@ class Family:
         eventually(lambda: watcher_lock.holder(home))
 
     def found_forked(self, name: str, act: Callable[[], None]) -> None:
-        """Fork one of ourselves."""
+        """Fork this process."""
         pid = os.fork()
         if pid == 0:
             with contextlib.suppress(BaseException):
@@ -126,12 +128,12 @@ class Family:
         (self.folder / name).write_text(f"{pid}\n")
 
     def wait(self, name: str) -> int:
-        """Wait until one has written its number; return it."""
+        """Wait until a process has written its number; return the number."""
         path = self.folder / name
         return int(eventually(lambda: path.exists() and path.read_text().strip()))
 
     def living(self) -> set[str]:
-        """Return the names of those that live."""
+        """Return the names of the processes that live."""
         return {name for name, pid in self._books().items() if pid.isdigit() and self._is_ours(int(pid))}
 
     def stopped(self) -> set[str]:
@@ -141,7 +143,7 @@ class Family:
         return {path.name: path.read_text().strip() for path in self.folder.iterdir() if path.is_file()}
 
     def _is_ours(self, pid: int) -> bool:
-        """Say whether this process lives and is of the family: a number may be another's by now."""
+        """Say whether this process lives and is of the family: another process may have the number by now."""
         if process.start_time(pid) is None:
             return False
         with contextlib.suppress(OSError):
@@ -153,7 +155,7 @@ class Family:
         return next((name for name, text in self._books().items() if text == str(pid)), f"stranger {pid}")
 
     def end_all(self) -> None:
-        """End those that a test has left: by their numbers, and whoever carries our marker."""
+        """End the processes that a test has left: those with known numbers, and those with our mark."""
         numbers = {self.wait(name) for name in self.living()}
         for row in process_table.table(since=0):
             if row.pid in numbers or row.marker == self.run_id:
@@ -173,7 +175,7 @@ def family(tmp_path: Path) -> Iterator[Family]:
 
 
 class Ended:
-    """What came of it."""
+    """What was spared, and how long the end took."""
 
     def __init__(self, spared: dict[str, str], seconds: float) -> None:
         self.spared = spared
@@ -183,7 +185,7 @@ class Ended:
 def end_as_wrapper(
     family: Family, grow: Callable[[], None], *, keep: bool = False, hard: bool = False
 ) -> Ended:
-    """Be a wrapper apart from the tests: let the family grow below us, then end what is left."""
+    """Act as a wrapper in a process of its own: start the family below it, then end what is left."""
 
     def act() -> Ended:
         process.become_subreaper()
@@ -226,7 +228,7 @@ def test_all_below_are_ended_wherever_they_went(family: Family) -> None:
 
     ended = end_as_wrapper(family, grow)
     assert ended.spared == {}
-    assert ended.seconds < 1.5  # all left when they were asked
+    assert ended.seconds < 1.5  # all exited when they were asked
     assert family.living() == set()
 
 
@@ -269,7 +271,9 @@ def test_who_was_asked_has_two_seconds_to_leave_and_so_have_its_heirs(family: Fa
         family.found("stubborn", "setsid", first="trap '' TERM HUP INT", then=f"{family.naps}; wait")
         family.found("deaf", first="trap '' TERM")
         heir = f"env -i setsid /bin/sh -c '{family.line('heir')}'"
-        last_words.write_text(f"trap '' TERM; {heir} & exit")  # the heir, too, stays when it is asked
+        last_words.write_text(
+            f"trap '' TERM; {heir} & exit"
+        )  # the heir does not exit either when it is asked
         family.found("testator", first=f"trap '. {last_words}' TERM", then=family.naps)
 
     ended = end_as_wrapper(family, grow)
@@ -324,7 +328,7 @@ def test_a_program_whose_first_thread_has_ended_is_ended_too(family: Family) -> 
 def test_carriers_of_the_marker_are_ended_with_all_below_them(
     family: Family, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(leftovers, "TERM_S", 60.0)  # nobody makes it wait
+    monkeypatch.setattr(leftovers, "TERM_S", 60.0)  # nothing makes it wait
     since = process.myself().start_time
     family.found("bystander", environment=PATH)
     family.found("carrier", "setsid")
@@ -334,7 +338,7 @@ def test_carriers_of_the_marker_are_ended_with_all_below_them(
     begun = time.monotonic()
     spared = leftovers.end(family.scope(since))
     assert time.monotonic() - begun < 9
-    assert spared == []  # who has nothing to do with the run is not spared either
+    assert spared == []  # processes that have nothing to do with the run are not listed as spared
     assert family.living() == {"bystander", "other-run"}
 
 
@@ -479,7 +483,7 @@ def test_a_tmux_server_that_a_child_started_is_spared_with_its_windows(
     tmux = ["tmux", "-f", "/dev/null", "-S", str(socket)]
 
     def grow() -> None:
-        window = ["/bin/sh", "-c", family.line("window")]  # by words: nobody's login shell is asked
+        window = ["/bin/sh", "-c", family.line("window")]  # as words, so that no login shell is involved
         subprocess.run([*tmux, "new-session", "-d", *window], env=family.marked, check=True, timeout=10)
         asked = [*tmux, "display-message", "-p", "#{pid}"]
         server = subprocess.run(asked, env=PATH, check=True, capture_output=True, text=True, timeout=10)

@@ -1,4 +1,4 @@
-"""What runs have used, as one line."""
+"""The usage of runs, as one line."""
 
 from __future__ import annotations
 

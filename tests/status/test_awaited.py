@@ -1,4 +1,4 @@
-"""Who waits keeps the registry open while it sleeps: that hurts nobody, and no answer depends on it."""
+"""A wait keeps the registry open while it sleeps: that disturbs no other process and changes no answer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def sleeping(waiter: subprocess.Popen[str]) -> Iterator[subprocess.Popen[str]]:
-    """Have a process that sleeps over the wrapper of a run; it is ended if it does not leave by itself."""
+    """Run a process that waits for the wrapper of a run; end the process if it does not exit by itself."""
     with waiter:
         try:
             eventually(lambda: is_asleep(waiter.pid))
@@ -71,7 +71,7 @@ def test_the_end_is_told_whatever_became_of_the_registry_meanwhile(
         told = checked(out)
         assert (waiter.returncode, told["counts"], told["timedOut"]) == (0, counts(completed=1), False)
         assert [(one["name"], one["status"]) for one in told["runs"]] == [("scout", "completed")]
-        later = command(home, "poll", "--json")  # with a warning, where the registry is left as it is
+        later = command(home, "poll", "--json")  # with a warning if the registry is left as it is
         assert checked(later.stdout)["counts"] == counts(completed=1, running=1)
 
 
@@ -154,7 +154,7 @@ def test_once_a_run_has_ended_little_is_left_to_be_done(home: Home) -> None:
             _, told = waiter.communicate(timeout=20)
     found = json.loads(told)
     assert waiter.returncode == 0
-    # Whether the wrapper lives, the result; whether somebody watches, who will announce it.
+    # Whether the wrapper lives; the result; whether a watcher is there to announce it.
     assert sorted(found["opened"]) == ["boot_id", "machine-id", "result.json", "stat", "watcher.lock"]
     assert (found["connected"], found["listed"], found["imported"]) == (0, 0, [])
 
@@ -173,7 +173,7 @@ def test_a_poll_is_the_same_document_whether_the_registry_stored_its_runs_or_not
         caller = lookup.Caller(home.environment, str(home.project))
         query = poll.query_of(caller, (), ended=True, wanted=DOCUMENTS)
         found = snapshot.take(query, caller)
-        assert runs[0].run_id not in found.views  # the registry had its document; it knows more of the others
+        assert runs[0].run_id not in found.views  # its document came from the registry; the others were read
         assert set(found.json) == {runs[0].run_id}
         assert poll.as_json(found, caller) == jsonline.encode(poll.as_document(found, caller))
         complete = snapshot.take(poll.query_of(caller, (), ended=True), caller)

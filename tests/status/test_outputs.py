@@ -1,4 +1,4 @@
-"""output and wait --output by the installed command: endings and answers of runs, each in one call."""
+"""output and wait --output, with the installed command: endings and answers of runs, each in one call."""
 
 from __future__ import annotations
 

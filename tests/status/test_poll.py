@@ -145,7 +145,7 @@ def test_on_a_terminal_the_table_has_its_width(home: Home) -> None:
     row = safe.text(text.splitlines()[2])
     assert row.startswith(f"●  {live.run_id[:8]}  ")
     assert row.endswith("  so far")
-    assert 46 - columns(row.removesuffix("so far")) >= 16  # for what it does
+    assert 46 - columns(row.removesuffix("so far")) >= 16  # for its activity
     assert columns(row) <= 46
 
 
@@ -230,7 +230,7 @@ def test_whose_runs_are_meant(home: Home, tmp_path: Path) -> None:
 
 
 def test_a_parent_finds_its_runs_again_after_a_restart(home: Home, tmp_path: Path) -> None:
-    """It has another session id then: its runs belong to the one before."""
+    """It then has another session id, and its runs belong to the earlier session."""
     works, over = working(home, name="works", owner="before"), home.run("done x", name="over", owner="before")
     over.start().wait()
     home.run("done x", owner="me", project=str(tmp_path))
@@ -294,7 +294,7 @@ def test_waiting_ends_with_the_runs_and_tells_the_outcome(home: Home) -> None:
     assert command(home, "wait", one.run_id, "bad", "--timeout", "inf").returncode == 1
     assert command(home, "poll", "--wait", "bad").returncode == 1
     assert command(home, "poll", "bad").returncode == 0
-    # Nothing is active: it is over, whatever the ended ones did.
+    # No run is active, so the wait is over, however the others ended.
     assert command(home, "poll", "--wait", "-a").returncode == 0
 
 
@@ -564,7 +564,7 @@ def test_waiting_for_what_has_changed(home: Home) -> None:
     first = command(home, "poll", "--wait", "--any", "--since", cursor)
     line, last = first.stdout.splitlines()
     assert (first.returncode, line.split()[:2]) == (1, [quick.run_id[:8], "failed"])
-    # What ended before it was asked is not waited for once more.
+    # A run that had ended before is not waited for.
     again = command(home, "poll", "--wait", "--any", "--since", cursor)
     assert (again.returncode, quick.run_id[:8] in again.stdout) == (0, True)
     late = command(home, "poll", "--wait", "--since", last.removeprefix("cursor "), "--timeout", "0.2")
@@ -591,7 +591,7 @@ def test_after_the_registry_was_lost_everything_since_is_told_again(home: Home) 
     os.utime(old.folder / "result.json", (1.0, 1.0))
     with sleeper() as wrapper:
         wrapped_by(lost, wrapper)
-        told(lost, begun(), at=2.0)  # it is long since anything was heard of it
+        told(lost, begun(), at=2.0)  # its last event is long ago
         cursor = document(home, "poll")["cursor"]
     recent = ended(home)
     assert lost.status() == "aborted"
@@ -667,7 +667,7 @@ def test_no_answer_depends_on_the_registry(home: Home, damage: Callable[[str], N
 
 
 def answer(home: Home, *question: str) -> Any:
-    """Return an answer without what moves on by itself."""
+    """Return an answer without the values that change with time."""
     if question[0] == "statusline":
         return command(home, *question).stdout
     found = json.loads(command(home, *question, "--json").stdout)
@@ -682,7 +682,7 @@ def test_a_run_that_the_registry_does_not_know_is_found(home: Home) -> None:
     os.utime(home.state / "runs", (past, past))
     assert document(home, "poll")["counts"] == counts(completed=1)
     with database.open_file(registry_of(home)) as book:
-        assert book.folder() is not None  # it is known as a whole: nobody lists it any more
+        assert book.folder() is not None  # the folder is known as a whole, so it is not listed again
     new = home.run("x")
     assert [run["runId"] for run in document(home, "poll")["runs"]] == [new.run_id]
     os.utime(home.state / "runs", (past, past))
@@ -728,7 +728,7 @@ def test_a_folder_that_changes_right_now_is_not_trusted_yet(home: Home) -> None:
     os.utime(home.state / "runs", (past, past))
     assert document(home, "poll")["counts"] == counts(queued=1)
     with database.open_file(registry_of(home)) as book:
-        assert book.folder() is None  # a directory may become a run without the folder telling
+        assert book.folder() is None  # a directory may become a run without a change of the folder's time
     (broken / "meta.json").write_text(
         json.dumps({"runId": broken.name, "createdAt": 1, "project": str(home.project)})
     )
@@ -741,7 +741,7 @@ def test_a_locked_registry_is_not_waited_for_long(home: Home, monkeypatch: pytes
     holder = sqlite3.connect(registry_of(home), isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     monkeypatch.setattr(lookup, "PATIENCE_S", 0.1)
-    new = home.run("x")  # to be written down, which cannot be done now
+    new = home.run("x")  # which would have to be saved, but cannot be
     caller = lookup.Caller(home.environment, str(home.project))
     ids, warnings = lookup.with_registry(caller, lambda book: [row.run_id for row in book.open_rows()])
     assert set(ids) == {live.run_id, new.run_id}
@@ -761,7 +761,7 @@ def test_a_reference_is_an_id_a_name_its_beginning_or_the_last_run(home: Home, t
         {"name": "live", "createdAt": 1.0},
         {"name": "abc", "createdAt": 2.0, "owner": "me"},
     ]
-    ids = [f"{n}c0ffee000000000" for n in range(len(plans))]  # none is near to what is not there
+    ids = [f"{n}c0ffee000000000" for n in range(len(plans))]  # no name is similar to it
     runs = [home.run("x", runId=one, sessionId=one, **plan) for one, plan in zip(ids, plans, strict=True)]
     twins = [
         home.run("x", runId=f"beef{n}0000000000a", createdAt=6.0 + n, sessionId=runs[0].run_id)

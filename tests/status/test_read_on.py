@@ -1,4 +1,4 @@
-"""A look at a run that talks reads on where another had come to; no answer depends on that, and no ending."""
+"""A reader of a live run continues where another has stopped; no answer and no ending depends on that."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from tests.harness import Home, Run
 
-LIE = 1000  # tool calls that no event tells of
+LIE = 1000  # tool calls that are in no event
 RESULT = {"v": 1, "status": "failed", "reason": "error", "startedAt": 1.0, "durationMs": 1500, "model": "x/y"}
 
 
@@ -45,7 +45,7 @@ def path(run: Run) -> str:
 
 
 def checkpoint(run: Run) -> str:
-    """Return where a look at a run had come to."""
+    """Return the checkpoint of a reader of a run."""
     make = inspect.inspect(path(run)).checkpoint
     text = make() if make is not None else None
     assert text is not None
@@ -53,7 +53,7 @@ def checkpoint(run: Run) -> str:
 
 
 def lying(text: str) -> str:
-    """Return a checkpoint that says more than the events do: the child has answered, and is done."""
+    """Return a checkpoint that claims more than the events: the child has answered and is done."""
     point = decoded(text)
     point.state.tool_count, point.state.phase, point.state.settled = LIE, "settled", True
     point.state.stop_reason, point.state.text, point.state.finished_text = "stop", "all done", "all done"
@@ -84,7 +84,7 @@ def log_of(run: Run) -> bytes:
 
 
 def overwrite(run: Run, old: bytes, new: bytes) -> None:
-    """Write other bytes over those of the log, where they are."""
+    """Overwrite bytes of the log in place."""
     assert len(old) == len(new)
     assert old in log_of(run)
     with (run.folder / directory.EVENTS).open("r+b") as file:
@@ -165,7 +165,7 @@ def test_reading_on_is_reading_all(live: Run, change: Callable[[Run], object]) -
     change(live)
     whole = inspect.inspect(path(live))
     assert seen(inspect.inspect(path(live), checkpoint=text)) == seen(whole)
-    # And it was read on: else what is made up here would not be told.
+    # And reading has continued from it: else the invented answer would not appear.
     more = inspect.inspect(path(live), checkpoint=lying(text)).state.tool_count
     assert more == LIE + whole.state.tool_count - 1
 
@@ -271,7 +271,7 @@ def test_who_followed_it_from_a_checkpoint_is_told_its_end_by_its_result(live: R
 def test_a_past_that_a_child_rewrites_while_it_talks_is_its_past_again_when_its_wrapper_is_gone(
     live: Run,
 ) -> None:
-    told(live, events.assistant_text("x" * 300))  # its end is what is compared
+    told(live, events.assistant_text("x" * 300))  # the end is compared
     text = checkpoint(live)
     overwrite(live, b'"tool_call"', b'"tool_fall"')
     told(live, events.assistant_text("two"))
@@ -324,5 +324,5 @@ def test_a_row_of_a_run_that_has_ended_brings_none(live: Run, tmp_path: str) -> 
         ended(live)
         book.save([learn.row(inspect.inspect(path(live)))])
         assert book.checkpoints([live.run_id]) == {}
-        book.save([row])  # by who looked before it had ended
+        book.save([row])  # by a reader that looked before it had ended
         assert book.checkpoints([live.run_id]) == {}

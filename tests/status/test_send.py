@@ -1,4 +1,4 @@
-"""send by the installed command to the real pi, and a person who watches, types, leaves and comes back."""
+"""send, with the installed command and the real pi; and a person who attaches, types, leaves and returns."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_tool_speaks_to_a_live_child_and_a_batch_child_refuses(live: Live) -> 
     assert answer["details"]["delivered"] is True
     soon(lambda: live.run(run_id)["output"] == "Again.")
     assert live.desk("send", run_id, " \n").returncode == 2
-    for odd in ("nan", "-1"):  # neither ever comes
+    for odd in ("nan", "-1"):  # neither of them ever comes
         told = live.desk("send", "--json", "--wait", "--timeout", odd, run_id, "Never.")
         assert refused(told) == ("usage", 2)
     batch = live.desk.launch("Work.\n#bash:sleep 300")
@@ -116,14 +116,14 @@ def test_what_was_not_taken_is_not_said_to_be(live: Live) -> None:
 
 
 class Person(Terminal):
-    """A person who has attached to a run, on a terminal of their own."""
+    """A person who is attached to a run on a terminal."""
 
     def __init__(self, live: Live, run_id: str, folder: Path, *more: str) -> None:
         super().__init__([*COMMAND, "attach", *more, run_id], live.desk.home.environment, folder)
         self._live = live
 
     def detach(self) -> int:
-        """Leave by keys; return the exit code of the command that one came with."""
+        """Detach with keys; return the exit code of the attach command."""
         asked = ("list-clients", "-F", "#{client_name} #{client_prefix}")
 
         def is_heard() -> bool:
@@ -142,7 +142,7 @@ def test_a_person_watches_steers_breaks_off_goes_on_and_leaves(live: Live) -> No
     (run_id,) = live.working(1, task)
     person = Person(live, run_id, live.desk.home.project)
     try:
-        person.shows("until [ -e")  # the tool, at work
+        person.shows("until [ -e")  # the running tool
         person.type("Rather this. #say:Obeyed.")
         soon(lambda: "Obeyed." in live.screen(run_id))
         person.type("\r")
@@ -184,7 +184,7 @@ def test_who_only_looks_has_taken_nothing_over(live: Live) -> None:
     try:
         person.shows("until [ -e")
         for said in ("\x1b[I", "\x1b[O", "\x1b[?1;2c", "\x1b]11;rgb:0000/0000/0000\x1b\\"):
-            live.press(run_id, "-l", said)  # what a terminal says by itself
+            live.press(run_id, "-l", said)  # what a terminal sends by itself
         live.press(run_id, "Up")
         live.press(run_id, "PPage")
         path.touch()
@@ -200,7 +200,7 @@ def test_a_person_opens_an_ended_session_again(live: Live) -> None:
     person = Person(live, first, live.desk.home.project, "--resume")
     try:
         (second,) = soon(lambda: live.runs_besides(first))
-        person.shows("Say it.")  # the whole talk is there
+        person.shows("Say it.")  # the whole conversation is there
         assert checked((live.desk.folder(second) / "meta.json").read_text(), "meta")["reopens"] is True
         run = live.settled(second)
         held = [run[key] for key in ("driver", "sessionId", "resumes", "status", "attended", "output")]

@@ -1,4 +1,4 @@
-"""What the flows of poll, wait and statusline share: the verbs as a process, and runs that nobody wraps."""
+"""What the flows of poll, wait and statusline share: verbs as processes, and runs without a real wrapper."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def command(home: Home, *arguments: str, **variables: str) -> Done:
 
 
 class Started(subprocess.Popen[str]):
-    """A verb at work. A test that fails beside it does not wait for it."""
+    """A running verb. A test that fails meanwhile does not wait for it."""
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
@@ -47,20 +47,20 @@ class Started(subprocess.Popen[str]):
 
 
 def started(home: Home, *arguments: str) -> Started:
-    """Start a verb and return while it works."""
+    """Start a verb and return while it runs."""
     argv = [*COMMAND, *arguments]
     return Started(argv, cwd=home.project, env=home.environment, stdout=subprocess.PIPE, text=True)
 
 
 def document(home: Home, *arguments: str, kind: str = "poll", **variables: str) -> dict[str, Any]:
-    """Run a verb with --json; return its document, which is one by its schema."""
+    """Run a verb with --json; return its document, checked against the schema."""
     done = command(home, *arguments, "--json", **variables)
     assert done.stderr == ""
     return checked(done.stdout, kind)
 
 
 def checked(text: str, kind: str = "poll") -> dict[str, Any]:
-    """Return a document of a kind, and fail if it is none."""
+    """Return a document, checked against the schema of its kind."""
     found: dict[str, Any] = json.loads(text)
     validator(kind).validate(found)
     for run in found.get("runs", ()):
@@ -68,16 +68,16 @@ def checked(text: str, kind: str = "poll") -> dict[str, Any]:
     return found
 
 
-@functools.cache  # to check a schema itself, and to find what it names, takes longer than to ask it
+@functools.cache  # to check a schema itself, and to resolve its references, takes longer than to use it
 def validator(kind: str) -> Draft202012Validator:
-    """Return what checks documents of a kind by their schema, as it is shipped."""
+    """Return the validator with the shipped schema of a kind."""
     schema = json.loads(explaining.schema_text(kind))
     Draft202012Validator.check_schema(schema)
     return Draft202012Validator(schema)
 
 
 def counts(**some: int) -> dict[str, int]:
-    """Return whole counts."""
+    """Return all counts; those that are not given are 0."""
     whole = dict.fromkeys(("queued", "running", "completed", "failed", "aborted"), 0) | some
     return whole | {"total": sum(whole.values())}
 
@@ -90,7 +90,7 @@ def registry_of(home: Home) -> str:
 
 
 def wrapped_by(run: Run, pid: int, *, tmux: dict[str, Any] | None = None, **other: Any) -> None:
-    """Let a process that is no wrapper be the wrapper of a run."""
+    """Record a process that is no wrapper as the wrapper of a run."""
     me = process.myself()
     facts = {"host": me.host, "boot_id": me.boot_id, "pid_namespace": me.pid_namespace, "pid": pid}
     who = Identity(**{**facts, "start_time": process.start_time(pid) or 1, **other})
@@ -112,17 +112,17 @@ def begun() -> events.Event:
 
 
 def idle_wrapper(run: Run) -> list[str]:
-    """Return the command of a process that does nothing, and looks like the wrapper of a run."""
+    """Return the command of an idle process that looks like the wrapper of a run."""
     nothing = [sys.executable, "-I", "-S", "-c", "import time; time.sleep(100)"]
     return [*nothing, "-I", "-S", "/nowhere/tmuxagents/_wrap.py", str(run.folder)]
 
 
 @contextlib.contextmanager
 def sleeper(run: Run | None = None) -> Iterator[int]:
-    """Lend a process that does nothing; one that looks like the wrapper of a run, if that is asked for."""
+    """Lend an idle process, which looks like the wrapper of a run if that is wanted."""
     with subprocess.Popen(["sleep", "100"] if run is None else idle_wrapper(run)) as sleeping:
         try:
-            # Popen returns while the program is being loaded; its command line, which proves it, comes later.
+            # Popen returns before the program is loaded. The command line that identifies it comes later.
             eventually(Path(f"/proc/{sleeping.pid}/cmdline").read_bytes)
             yield sleeping.pid
         finally:
