@@ -1,4 +1,4 @@
-"""Logs of whole lines: what fits is written at once, the rest is counted, and a torn line damages no other."""
+"""Logs of whole lines: what fits is written at once, the rest is counted, a torn line damages no other."""
 
 from __future__ import annotations
 

@@ -58,9 +58,7 @@ class Family:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.run_id = secrets.token_hex(8)
-        self.nap = (
-            f"600.{secrets.randbelow(10**9):09}"  # a process that naps exactly so long is of this family
-        )
+        self.nap = f"600.{secrets.randbelow(10**9):09}"  # only this family naps exactly so long
         self.marked = {**PATH, MARK: self.run_id}
         self.naps = f"sleep {self.nap} & wait"  # for a shell that stays and receives signals
         self._own: list[int] = []
@@ -271,9 +269,7 @@ def test_who_was_asked_has_two_seconds_to_leave_and_so_have_its_heirs(family: Fa
         family.found("stubborn", "setsid", first="trap '' TERM HUP INT", then=f"{family.naps}; wait")
         family.found("deaf", first="trap '' TERM")
         heir = f"env -i setsid /bin/sh -c '{family.line('heir')}'"
-        last_words.write_text(
-            f"trap '' TERM; {heir} & exit"
-        )  # the heir does not exit either when it is asked
+        last_words.write_text(f"trap '' TERM; {heir} & exit")  # the heir stays, too, when it is asked
         family.found("testator", first=f"trap '. {last_words}' TERM", then=family.naps)
 
     ended = end_as_wrapper(family, grow)
