@@ -30,18 +30,23 @@ class Met(NamedTuple):
 def meet(name: str, has: Capabilities, request: LaunchRequest, preset: Preset | None) -> Met:
     """Return permission and tools for the plan, or refuse with everything that the agent cannot do."""
     faults: list[Fault] = []
-    given = _permission(has, request, preset)
+    given, default, levels = request.permission, has.default_permission, can.LEVELS
+    if given is None:
+        given = default if preset is None or preset.permission is None else preset.permission
+        # A project's preset can only narrow what the child may do without it.
+        if preset is not None and preset.source == "project" and given in levels and default in levels:
+            given = min(given, default, key=levels.index)
     if given is not None and given not in has.permissions:
-        levels = ", ".join(has.permissions)
-        message = f"The agent {name} has no permission {given}: it knows {levels}."
-        if not levels:
+        known = ", ".join(has.permissions)
+        message = f"The agent {name} has no permission {given}: it knows {known}."
+        if not known:
             message = f"The agent {name} has no permission levels: it may do what its tools can."
         faults.append(Fault("bad-argument", message, field="permission"))
     tools = list(preset.tools or ()) if preset else []
     own = preset is None or preset.of is None or preset.of.agent == name
     knows_others = has.reads_tools and (own or not has.tools)
-    known = {*has.tools, *has.tools.values()}
-    unknown = [] if knows_others else [tool for tool in tools if tool not in known]
+    names = {*has.tools, *has.tools.values()}
+    unknown = [] if knows_others else [tool for tool in tools if tool not in names]
     if unknown and not has.tools:
         message = f"The agent {name} cannot be restricted to a list of tools; use permission instead."
         faults.append(Fault("bad-preset", message, field="tools"))
@@ -54,23 +59,6 @@ def meet(name: str, has: Capabilities, request: LaunchRequest, preset: Preset | 
         hint = f"leave it out, or choose another agent: tmuxagents agents shows what {name} can do"
         raise BadRequest(faults[0].message, kind=faults[0].kind, hint=hint, faults=faults)
     return Met(given, [has.tools.get(tool, tool) for tool in tools])
-
-
-def _permission(has: Capabilities, request: LaunchRequest, preset: Preset | None) -> str | None:
-    """Return the permission of a run: the call's, else the preset's, else the agent's default.
-
-    A project's preset can only narrow what the child may do without it.
-    """
-    default = has.default_permission
-    if request.permission is not None:
-        return request.permission
-    wanted = preset.permission if preset else None
-    if preset is None or wanted is None:
-        return default
-    levels = can.LEVELS
-    if preset.source == "project" and wanted in levels and default in levels:
-        return min(wanted, default, key=levels.index)
-    return wanted
 
 
 def _other_faults(

@@ -42,7 +42,14 @@ def check(environment: Mapping[str, str], runs: str) -> Leave | None:
     """Return the leave of the child that calls, None if the caller is no child; raise if it has none."""
     if not is_child(environment):
         return None
-    given = _proved_leave(environment, runs)
+    # It must really work in the run that its environment names.
+    run_id = environment.get(RUN, "")
+    run_dir, given = f"{runs}/{run_id}", None
+    wrapper = directory.identity_of(directory.read_wrapper(run_dir)) if is_run_id(run_id) else None
+    if wrapper is not None and process.presence(wrapper) == records.HERE:
+        plan = directory.read_plan(run_dir)
+        if plan is not None and process.descends_from(wrapper.pid, wrapper.start_time):
+            given = leave(environment, plan)
     if given is None:
         hint = "do the work yourself, or say in your answer what should be delegated"
         raise BadRequest("A child agent may not launch agents of its own.", kind="nested", hint=hint)
@@ -67,21 +74,6 @@ def _crowded(root: str) -> BadRequest:
     message = f"{MOST_RUNS} runs descend from run {root[:8]} already, which is the most."
     hint = "do the rest yourself, or say in your answer what should be delegated"
     return BadRequest(message, kind="nested", hint=hint)
-
-
-def _proved_leave(environment: Mapping[str, str], runs: str) -> Leave | None:
-    """Return a child's leave if the caller really works in the run that its environment names."""
-    run_id = environment.get(RUN, "")
-    if not is_run_id(run_id):
-        return None
-    run_dir = f"{runs}/{run_id}"
-    wrapper = directory.identity_of(directory.read_wrapper(run_dir))
-    if wrapper is None or process.presence(wrapper) != records.HERE:
-        return None
-    if not process.descends_from(wrapper.pid, wrapper.start_time):
-        return None
-    plan = directory.read_plan(run_dir)
-    return leave(environment, plan) if plan else None
 
 
 def _root_of(run_dir: str) -> str | None:

@@ -17,7 +17,7 @@ from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
     from tmuxagents.agents.models import Resolved
@@ -134,10 +134,33 @@ class Target(NamedTuple):
 
 def check(request: LaunchRequest) -> None:
     """Refuse a request that is wrong whatever its preset and model are."""
-    found = list(_faults(request))
+    task, cwd, name, timeout = request.task, request.cwd, request.name, request.timeout
+    found: list[tuple[Fault, str | None]] = []  # each with a hint
+    if not task.strip():
+        hint = "say what the child should do; `-` reads it from stdin"
+        found.append((Fault("empty-task", "The task is empty.", field="task"), hint))
+    if "\0" in task:
+        found.append((Fault("bad-argument", "The task holds a NUL character.", field="task"), None))
+    try:
+        task.encode("utf-8")
+    except UnicodeEncodeError as error:
+        message = f"The task is not valid Unicode (character {error.start + 1})."
+        found.append((Fault("bad-argument", message, field="task"), "save it as UTF-8"))
+    if not cwd.startswith("/"):
+        found.append((Fault("bad-cwd", "cwd must be an absolute path", field="cwd"), None))
+    elif ".." in cwd.split("/"):
+        found.append((Fault("bad-cwd", "cwd must not contain '..' path segments", field="cwd"), None))
+    if name is not None and not is_name(name):
+        message = f"The name {name[:40]!r} cannot be used."
+        hint = f"use up to {_LONGEST_NAME} letters, digits and . _ - /, the first of them a letter or digit"
+        found.append((Fault("bad-argument", message, field="name"), hint))
+    wrong = None if timeout is None else rules.time_limit_fault(timeout)
+    if wrong:
+        found.append((Fault("bad-argument", f"timeout {wrong}, not {timeout:.15g}", field="timeout"), None))
     if found:
-        first, hint = found[0]
-        raise BadRequest(first.message, kind=first.kind, hint=hint, faults=[fault for fault, _ in found])
+        first, hint_of_first = found[0]
+        faults = [fault for fault, _ in found]
+        raise BadRequest(first.message, kind=first.kind, hint=hint_of_first, faults=faults)
 
 
 def check_preset(preset: Preset, request: LaunchRequest) -> None:
@@ -215,31 +238,6 @@ def prompt_files(preset: Preset | None) -> dict[str, bytes]:
 def prompt_bytes(task: str) -> bytes:
     """Return a prompt as the bytes that the child reads."""
     return task.encode("utf-8")
-
-
-def _faults(request: LaunchRequest) -> Iterator[tuple[Fault, str | None]]:
-    task, cwd, name = request.task, request.cwd, request.name
-    if not task.strip():
-        hint = "say what the child should do; `-` reads it from stdin"
-        yield Fault("empty-task", "The task is empty.", field="task"), hint
-    if "\0" in task:
-        yield Fault("bad-argument", "The task holds a NUL character.", field="task"), None
-    try:
-        task.encode("utf-8")
-    except UnicodeEncodeError as error:
-        message = f"The task is not valid Unicode (character {error.start + 1})."
-        yield Fault("bad-argument", message, field="task"), "save it as UTF-8"
-    if not cwd.startswith("/"):
-        yield Fault("bad-cwd", "cwd must be an absolute path", field="cwd"), None
-    elif ".." in cwd.split("/"):
-        yield Fault("bad-cwd", "cwd must not contain '..' path segments", field="cwd"), None
-    if name is not None and not is_name(name):
-        message = f"The name {name[:40]!r} cannot be used."
-        hint = f"use up to {_LONGEST_NAME} letters, digits and . _ - /, the first of them a letter or digit"
-        yield Fault("bad-argument", message, field="name"), hint
-    wrong = None if request.timeout is None else rules.time_limit_fault(request.timeout)
-    if wrong:
-        yield Fault("bad-argument", f"timeout {wrong}, not {request.timeout:.15g}", field="timeout"), None
 
 
 def receipt(plan: Plan, status: str, *, host: str | None = None) -> str:

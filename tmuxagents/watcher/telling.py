@@ -107,7 +107,13 @@ class Telling:
         window = window or row.window
         if row.server is None or window is None:
             return
-        chore = Chore(run_id=row.run_id, window=window, state=row.status, close_s=self._close_s(row))
+        settings = load.load(self._environment, row.project)
+        close_s: float | None = None
+        if row.status != records.COMPLETED:
+            close_s = 0.0 if settings.close_failed else None
+        elif settings.keep_windows_s is not None:
+            close_s = max(0.0, settings.keep_windows_s - (time.time() - (row.ended_at or 0.0)))
+        chore = Chore(run_id=row.run_id, window=window, state=row.status, close_s=close_s)
         if row.status == records.FAILED:
             chore.seen = functools.partial(writing.see, f"{self._runs}/{row.run_id}")
         self._screens.add(row.server, chore)
@@ -121,15 +127,6 @@ class Telling:
             elif window.state is not None and row.run_id not in self._said:
                 self._said[row.run_id] = window.state
                 self.show_standing([row])
-
-    def _close_s(self, row: Row) -> float | None:
-        """Return after how many seconds a window closes; None if it stays."""
-        settings = load.load(self._environment, row.project)
-        if row.status != records.COMPLETED:
-            return 0.0 if settings.close_failed else None
-        if settings.keep_windows_s is None:
-            return None
-        return max(0.0, settings.keep_windows_s - (time.time() - (row.ended_at or 0.0)))
 
 
 def label(row: Row) -> str:

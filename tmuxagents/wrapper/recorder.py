@@ -148,12 +148,28 @@ class Recorder:
         self._window.resized(now)
 
     def flush(self, now: float, *, last: bool = False) -> None:
-        """Write everything recorded since the last flush, once for each wake-up. `now` is monotonic."""
+        """Write the news since the last flush, and show those that are due. `now` is monotonic."""
         if self._event_lines or self._transcript_lines:
             self._write()
         window = self._window
         if last or window.has_news or self._activity is not None or now + _SOON_S >= window.wanted_at:
-            self._show(now, last=last)
+            shown = b""  # the lines and the title that are due, in one write
+            due_at = self._lines_at if window.has_news else window.wanted_at
+            if last or now + _SOON_S >= due_at:
+                begun = time.monotonic()
+                shown = window.painted(now + _SOON_S)
+            if shown:
+                # After a pause a second write may follow at once, so that occasional lines are not delayed.
+                rested = now + _REST * (time.monotonic() - begun)
+                self._lines_at = max(now, self._lines_at + SHOW_EVERY_S, rested)
+            title_is_due = last or now >= self._titled_at + TITLE_EVERY_S
+            if self._activity is not None and title_is_due and not window.has_news:
+                if self._terminal.is_terminal:
+                    shown += narration.title(self._activity)
+                self._activity = None
+                self._titled_at = now
+            if shown:
+                self._terminal.show(shown)
         titled_at = NEVER if self._activity is None else self._titled_at + _TITLE_BY_S
         self.show_at = self._lines_at if window.has_news else min(window.wanted_at, titled_at)
 
@@ -163,26 +179,6 @@ class Recorder:
         self._transcript.append(bytes(self._transcript_lines))
         self._event_lines.clear()
         self._transcript_lines.clear()
-
-    def _show(self, now: float, *, last: bool) -> None:
-        """Show the lines and the title that are due, in one write."""
-        shown = b""
-        due_at = self._lines_at if self._window.has_news else self._window.wanted_at
-        if last or now + _SOON_S >= due_at:
-            begun = time.monotonic()
-            shown = self._window.painted(now + _SOON_S)
-        if shown:
-            # After a pause a second write may follow at once, so that occasional lines are not delayed.
-            rested = now + _REST * (time.monotonic() - begun)
-            self._lines_at = max(now, self._lines_at + SHOW_EVERY_S, rested)
-        title_is_due = last or now >= self._titled_at + TITLE_EVERY_S
-        if self._activity is not None and title_is_due and not self._window.has_news:
-            if self._terminal.is_terminal:
-                shown += narration.title(self._activity)
-            self._activity = None
-            self._titled_at = now
-        if shown:
-            self._terminal.show(shown)
 
     def title(self, words: str) -> None:
         """Set the title of the pane."""
