@@ -180,7 +180,7 @@ class FullScreen:
             _write("".join(changed).encode("utf-8", "replace"))
 
     def typed(self, limit_s: float) -> bytes | None:
-        """Wait for keys and return them; b"" if the time is up or the size changed, None if it is gone."""
+        """Wait for keys and return them; b"" if the time is up or the size changed, None if none can come."""
         ready, _, _ = select.select([_IN, self._wake], [], [], limit_s)
         if self._wake in ready:
             with contextlib.suppress(BlockingIOError):

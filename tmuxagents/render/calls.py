@@ -105,7 +105,7 @@ def summary(tool: str, fields: Mapping[str, Any]) -> str:
 def brought(fields: Mapping[str, Any], limits: Limits) -> tuple[list[Part], int | None]:
     """Return the end of a call's output, and its exit code if it failed with one.
 
-    The end is the last lines that are not blank, below the number of the lines above them.
+    The end is the last lines that are not blank. A row above them tells how many lines are not shown.
     """
     failed = fields.get("isError") is True
     most = limits.failed if failed else limits.output
@@ -153,7 +153,7 @@ def _amount(lines: int) -> str:
 
 
 def _head(parts: list[Part], most: int, more: int) -> list[Part]:
-    """Return the first lines, above the number of the others. One further line is shown itself."""
+    """Return the first lines, above the number of the others. If only one other is left, it is shown."""
     return (
         parts
         if len(parts) <= most + 1

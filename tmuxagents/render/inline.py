@@ -156,7 +156,7 @@ class _Inline:
         return True
 
     def _closing(self, sign: str, count: int, start: int) -> int:
-        """Find the same number of signs. Those that end an emphasis are directly behind a letter."""
+        """Return the place of the closing signs, or -1. Those of an emphasis are directly behind a letter."""
         marks, key = sign * count, (sign, count)
         end = self._find(marks, start, key)
         while end >= 0:

@@ -152,7 +152,7 @@ def _way(current: str, parts: list[str]) -> Iterator[tuple[str, os.stat_result, 
 
 
 def _why_foreign(facts: os.stat_result, *, is_end: bool) -> str | None:
-    """Return why another user could have made a step. `is_end`: the step must be ours, not even root's."""
+    """Return why another user could have made a step. `is_end`: not even root may own the step."""
     us = os.geteuid()
     if facts.st_uid != us and (is_end or (facts.st_uid != 0 and not _is_unmapped(facts.st_uid))):
         import pwd  # noqa: PLC0415  (only to refuse)

@@ -159,7 +159,7 @@ def keep_descriptors_ours() -> None:
 
 
 def raise_limits() -> dict[str, list[int]]:
-    """Raise our limits on descriptors and file size to the most; return the former ones, for the child."""
+    """Raise our limits on descriptors and file size to the maximum; return the former ones, for the child."""
     before = {}
     for name in ("RLIMIT_NOFILE", "RLIMIT_FSIZE"):
         soft, hard = resource.getrlimit(getattr(resource, name))

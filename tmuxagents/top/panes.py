@@ -173,7 +173,7 @@ class Detail(ScrollView):
         self.call_after_refresh(self._place_bar)
 
     def _place_bar(self) -> None:
-        """Move the scroll bar to the shown rows: it missed every scroll from before it was there."""
+        """Move the scroll bar to the shown rows: a new bar does not know of earlier scrolls."""
         if self.show_vertical_scrollbar:
             self.vertical_scrollbar.position = self.scroll_y
 
