@@ -1,4 +1,4 @@
-"""attach by the installed command, with people at real terminals: what each of them looks at is the proof."""
+"""`attach` by the installed command, with people at real terminals: what does each of them see?"""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tests.harness import TmuxServer
 
 NOTICE = "read-only transcript: `send` and typing need --live\n"
-ATTACHES = 24  # as often as it takes to come to each run from each other one; torture has the large numbers
+ATTACHES = 24  # enough to go from each run to each other one; torture has the large numbers
 
 
 def everything_set(server: TmuxServer) -> list[str]:
@@ -474,7 +474,7 @@ def test_of_several_runs_none_is_guessed(room: Room, mine: TmuxServer) -> None:
     room.at_work(mine)
     before = room.clients(mine)
     runs = [room.launch(**inside(mine)) for _ in range(3)]
-    for here in (inside(mine), {}):  # which run comes before whether there is a terminal
+    for here in (inside(mine), {}):  # the run is looked for before the terminal
         done = room("attach", "--json", **here)
         error = checked(done.stdout, "error")["error"]
         assert (done.returncode, error["kind"]) == (4, "ambiguous-run")
@@ -587,7 +587,7 @@ def test_where_nobody_could_see_it_nothing_is_launched(room: Room, mine: TmuxSer
 
 
 def test_a_stopped_server_is_told_of_in_time_and_nothing_moves_later(room: Room, mine: TmuxServer) -> None:
-    """All who wait for a stopped server wait at once: inside of it, outside of tmux, and on another one."""
+    """Callers wait for a stopped server at the same time: inside it, outside tmux, and on another server."""
     another = room.another("another")
     near, far, over = room.launch(**inside(mine)), room.launch(), room.launch("done fine")
     room.result(over)
@@ -641,7 +641,7 @@ def test_another_server_on_the_same_socket_is_not_mistaken(room: Room) -> None:
     moved = room.own.with_name("moved")
     room.own.rename(moved)
     room.tmux("-f", "/dev/null", "new-session", "-d", "-s", "agents-project", "-n", run_id[:8], "sleep 600")
-    room.tmux("set-option", "-w", "-t", "agents-project:", "@tmuxagents_run", run_id)  # a worse case is not
+    room.tmux("set-option", "-w", "-t", "agents-project:", "@tmuxagents_run", run_id)  # nothing is worse
     assert room.windows() == {run_id: "@0"}
     error = checked(room("attach", "--json", run_id).stdout, "error")["error"]
     assert error["kind"] == "tmux-unreachable"

@@ -1,4 +1,4 @@
-"""Which run attach shows where none is named: chosen from a list, or the next one that needs a person."""
+"""Which run `attach` shows if none is named: chosen from a list, or the next one that needs a person."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def pane(mine: TmuxServer) -> str:
 
 
 def typed(mine: TmuxServer, person: Terminal, keys: str, shows: str) -> None:
-    """Let a person press keys, and wait until the pane shows what came of it."""
+    """Let a person press keys, and wait until the pane shows the effect."""
     person.type(keys)
     eventually(lambda: shows in pane(mine))
 
@@ -101,7 +101,7 @@ def test_next_is_what_failed_unseen_then_what_works_and_then_all_again(
 ) -> None:
     person = room.at_work(mine)
     if not watched:
-        room.home.run("x")  # it keeps watchers away: nobody tells the registry who has failed
+        room.home.run("x")  # it keeps watchers away: no process tells the registry which run failed
     first = room.launch(**inside(mine))
     done = room("launch", FAILS, **inside(mine))
     failed = done.stdout.strip()

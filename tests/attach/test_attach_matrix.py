@@ -1,4 +1,4 @@
-"""attach and layouts in the tmux of people who have set it up otherwise: windows are found all the same."""
+"""`attach` and layouts in tmux servers with unusual settings: the windows are still found."""
 
 from __future__ import annotations
 
@@ -91,7 +91,9 @@ def test_a_live_child_is_seen_told_and_stopped_however_tmux_is_set_up(
     person = room.at_work(mine)
     mine.run("set-option", "-t", "=work:", "destroy-unattached", "off")
     shell, called = room.folder / "shell", room.folder / "called"
-    shell.write_text(f'#!/bin/sh\necho "$@" >> {called}\nexec sleep 60\n')  # as odd as fish, and it tells
+    shell.write_text(
+        f'#!/bin/sh\necho "$@" >> {called}\nexec sleep 60\n'
+    )  # as unusual as fish; it logs its calls
     shell.chmod(0o755)
     set_up(mine, [*SET_UPS[name], f"default-shell {shell}"])
     for file in ("models.json", "settings.json"):

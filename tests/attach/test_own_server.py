@@ -1,4 +1,4 @@
-"""The server that is for tmuxagents alone: marks, keys and a way out are there by themselves."""
+"""The tmux server of tmuxagents alone: it has marks, keys and a way out without any setup."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_what_the_persons_configuration_binds_stays(room: Room) -> None:
     )
     room.launch()
     eventually(lambda: room.tmux("show-options", "-gqv", tmux_texts.MARK))
-    room.launch()  # the watcher has gone round once more
+    room.launch()  # the watcher has made another round
     assert "display-message mine" in room.tmux("list-keys", "-T", "prefix", "A")
     assert "display-message quit" in room.tmux("list-keys", "-T", "root", "q")
 

@@ -1,4 +1,4 @@
-"""run --attach: the child's window on the person's terminal, then what the run came to."""
+"""run --attach: the child's window on the person's terminal, then the run's result."""
 
 from __future__ import annotations
 

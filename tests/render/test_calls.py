@@ -1,4 +1,4 @@
-"""What a call brought: the end of its output, diffs, heads of files."""
+"""The rows of a call: the end of its output, diffs, heads of files."""
 
 from __future__ import annotations
 

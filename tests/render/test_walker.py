@@ -63,7 +63,7 @@ def test_a_window_that_is_made_wider_shows_it_all_again(
 
 
 def check(lines: list[str], width: int) -> None:
-    """Check that a person sees in the window what matters, whole."""
+    """Check that the window shows a person all that matters."""
     text = "\n".join(lines)
     flat = " ".join(text.split())
     assert max(map(columns, lines)) <= width

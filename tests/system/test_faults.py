@@ -1,4 +1,4 @@
-"""Faults on purpose: the n-th call fails, nobody else's; and what stays right when one fails now and then."""
+"""Deliberate faults: only the n-th call fails, and a program stays right when a call fails now and then."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_what_is_no_fault_is_refused_in_one_sentence(tmp_path: Path, spec: str) 
 def test_leftovers_are_ended_though_descriptors_run_out_now_and_then() -> None:
     mark = f"{os.getpid():016x}"
     with subprocess.Popen(["sleep", "100"], env={"TMUXAGENTS_RUN": mark}, start_new_session=True) as left:
-        begun = process.start_time(left.pid) or 0  # not of all our children: others may be in use
+        begun = process.start_time(left.pid) or 0  # not all our children: other tests use some
         scope = LeftoverScope(run_id=mark, uid=os.getuid(), since=begun)
         spared = under("pidfd_open:2:EMFILE,open:997:EMFILE", lambda: len(leftovers.end(scope)))
         assert spared == 0

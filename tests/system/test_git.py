@@ -1,4 +1,4 @@
-"""git without its surroundings: bounded in time, led nowhere, starting nothing."""
+"""git alone: limited in time, kept in its repository, and without other programs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_git_that_hangs_is_ended_with_all_it_started(tmp_path: Path) -> None:
     with pytest.raises(GitRefused, match=r"did not end within 1 s"):
         Git(_with(tmp_path, script)).ask("status", limit_s=1)
     pid = int((tmp_path / "pid").read_text())
-    eventually(lambda: identity.start_time(pid) is None)  # to die takes a killed process a moment
+    eventually(lambda: identity.start_time(pid) is None)  # a killed process takes a moment to end
 
 
 def test_what_holds_the_outputs_open_is_not_waited_for(tmp_path: Path) -> None:

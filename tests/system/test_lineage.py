@@ -1,4 +1,4 @@
-"""Whom a process descends from."""
+"""The ancestors of a process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The watcher's lock and its beginning: one for many that look, detached from all of them."""
+"""The watcher's lock and start: many callers start one watcher, which is detached from all of them."""
 
 from __future__ import annotations
 

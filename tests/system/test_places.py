@@ -1,4 +1,4 @@
-"""Where folders lie by the environment, and which settings files are ours to believe."""
+"""Where the environment puts folders, and which settings files are trusted."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_projects_settings() -> None:
 
 @pytest.fixture
 def state(tmp_path: Path) -> Path:
-    """A state directory that nobody else can have made, below a folder of ours."""
+    """A state directory that only we can have made, below a folder of ours."""
     made = tmp_path / "above" / "state"
     for folder in (made.parent, made, made / "runs", made / "hosts"):
         folder.mkdir(mode=0o700)
@@ -216,7 +216,7 @@ def test_in_a_user_namespace_folders_of_root_are_passed(state: Path) -> None:
 
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
-    """A settings file that nobody but us can have written."""
+    """A settings file that only we can have written."""
     folder = tmp_path / "own"
     folder.mkdir(mode=0o700)
     file = folder / "settings.json"

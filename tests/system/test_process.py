@@ -109,7 +109,9 @@ def test_a_zombie_is_dead(sleeper: subprocess.Popen[bytes]) -> None:
     eventually(lambda: is_zombie(sleeper.pid))
     os.kill(sleeper.pid, 0)  # for kill it lives
     assert process.start_time(sleeper.pid) is None
-    assert process.start_time(sleeper.pid, zombie=True) == identity.start_time  # for who has to reap it
+    assert (
+        process.start_time(sleeper.pid, zombie=True) == identity.start_time
+    )  # for its parent, which must reap it
     assert process.presence(identity) == records.GONE
     assert process.open_handle(sleeper.pid, identity.start_time) is None
     assert not process.send(sleeper.pid, identity.start_time, signal.SIGTERM)
@@ -188,7 +190,7 @@ def test_across_pid_namespaces_nobody_says_who_lives() -> None:
 
 
 def without_descriptors(act: Callable[[], object]) -> object:
-    """Act when no descriptor is left to open; return what came of it, an OSError's name included."""
+    """Act while no descriptor can be opened; return the result, or the name of the OSError."""
     held: list[int] = []
     resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
     with contextlib.suppress(OSError):
@@ -313,7 +315,7 @@ def test_waiting_for_many_has_one_limit() -> None:
         assert len(rows) == 4
         begun = time.monotonic()
         process.wait_all_gone(rows, 1.0)
-        assert 0.99 <= time.monotonic() - begun < 3.9  # one after the other: 4
+        assert 0.99 <= time.monotonic() - begun < 3.9  # one after the other would take 4 s
         for one in sleepers:
             one.kill()
         begun = time.monotonic()
@@ -378,7 +380,7 @@ class Child:
         return {number for number in signal.valid_signals() if bits >> number - 1 & 1}
 
     def open_files(self) -> dict[int, str]:
-        """Return what is open in a child that stops itself, once it has: its loader is done then."""
+        """Return what is open in a child once it has stopped itself, and its loader is done."""
         eventually(lambda: stat_fields(self.pid)[0] == "T")
         folder = f"/proc/{self.pid}/fd"
         return {int(name): os.readlink(f"{folder}/{name}") for name in os.listdir(folder)}
@@ -420,7 +422,7 @@ def test_a_child_gets_three_descriptors_and_a_session_of_its_own(prompt: Path) -
 def test_a_child_gets_nothing_that_we_ourselves_inherited(prompt: Path) -> None:
     def act() -> list[int]:
         keep_to_ourselves()
-        fcntl.fcntl(0, fcntl.F_DUPFD, 20)  # as if from whoever started the wrapper
+        fcntl.fcntl(0, fcntl.F_DUPFD, 20)  # as if the starter of the wrapper had left it open
         with Child(STOPS, {}, prompt) as child:
             return sorted(child.open_files())
 

@@ -1,4 +1,4 @@
-"""The table of all processes: who is whose child, whose mark it carries, who listens, who hides."""
+"""The table of all processes: parents, marks, roles, listening sockets, hidden descriptors."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_a_role_is_what_a_process_is_and_not_what_it_says(tmp_path: Path) -> Non
         assert row_of(watcher.pid).role == "watcher"
         assert row_of(liar.pid).role is None
     for role in ("hook", "x" * 60_000):
-        with running([SLEEP, "600"], env={"TMUXAGENTS_ROLE": role}) as liar:  # and no child of a watcher
+        with running([SLEEP, "600"], env={"TMUXAGENTS_ROLE": role}) as liar:  # it is no child of a watcher
             assert row_of(liar.pid).role is None
 
 
@@ -176,14 +176,14 @@ def test_processes_that_come_and_go_while_one_looks_do_no_harm() -> None:
     seen: set[int] = set()
 
     deadline = time.monotonic() + 60
-    while len(seen) <= 20 and time.monotonic() < deadline:  # without a pause: each lives for a moment only
+    while len(seen) <= 20 and time.monotonic() < deadline:  # without a pause: each lives only for a moment
         seen.update(row.pid for row in process_table.table(since=0) if row.ppid == churning.pid)
     churning.kill()
     assert len(seen) > 20
 
 
 class Hidden:
-    """A process of another user than root that hides what /proc has of it, as ssh-agent does."""
+    """A process of a user other than root that hides its files in /proc, as ssh-agent does."""
 
     def __init__(self, *, leads: bool) -> None:
         self._ready, ready = os.pipe()

@@ -43,7 +43,7 @@ class Tree:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Tree:
-    # A repository around everything: whoever looks too far finds it.
+    # A repository around everything: a search that goes too far finds it.
     made = Tree(tmp_path / "root")
     made.folder(".git")
     return made

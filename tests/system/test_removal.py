@@ -1,4 +1,4 @@
-"""Removing for good: whole, whatever a child has built, and nothing else."""
+"""Permanent removal: all that a child has built at a path, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON in an interpreter that has not imported the package for it, as a wrapper's."""
+"""JSON in an interpreter that has not imported the package json, such as a wrapper's."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_without_the_package_around_it_what_is_no_json_is_refused_too(text: str)
     )
     argv = [sys.executable, "-I", "-S", "-c", line, str(REPOSITORY), text]
     imported = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
-    if sys.version_info >= (3, 12):  # the scanner imports what its error is called
+    if sys.version_info >= (3, 12):  # the scanner imports the class of its error
         assert imported
     else:
         assert imported == "set()\n"

@@ -1,4 +1,4 @@
-"""YAML as people write it: scalars of YAML 1.2, faults with line and key, nothing that makes it dangerous."""
+"""YAML as people write it: scalars of YAML 1.2, faults with line and key, no dangerous feature."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One document as one strict, inert line: whatever a child put into its values."""
+"""One document as one strict line that is safe to print, whatever a child put into its values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is printed holds nothing that a terminal obeys, and else it is what was said."""
+"""Printed text has nothing that a terminal obeys; all else in it stays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests import strategies
 from tmuxagents.text import safe
 
-# Written down here once more on purpose, by code point: what must never reach a terminal.
+# The code points that must never reach a terminal, listed here again on purpose.
 OBEYED = {
     *(code for code in range(0x20) if chr(code) not in "\n\t"),
     *range(0x7F, 0xA0),
@@ -137,7 +137,7 @@ def test_what_is_wrapped_for_a_terminal_inside_is_harmless_too(raw: str) -> None
     ],
 )
 def test_whatever_begins_a_line_begins_a_line(raw: str, shown: str) -> None:
-    """Words that one carriage return apart replaced each other must not run into one."""
+    """Words with only a carriage return between them must not become one word."""
     assert safe.text(raw) == shown
 
 

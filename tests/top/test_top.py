@@ -1,4 +1,4 @@
-"""top by the installed command, on terminals that are read as a person reads them, and given back."""
+"""`top` by the installed command: what a person sees on the terminal, and that the terminal is restored."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Person:
             return [row.rstrip() for row in self._screen.display]
 
     def sees(self, *words: str) -> None:
-        """Wait until each of these stands in a row of its own."""
+        """Wait until each of these has a row of its own."""
         eventually(lambda: all(any(word in row for row in self.rows) for word in words))
 
     def type(self, keys: str) -> None:
@@ -165,7 +165,7 @@ def test_without_colours_there_are_none(room: Room, people: list[Person]) -> Non
     person.type("q")
     assert person.left() == 0
     found = {code for style in re.findall(rb"\x1b\[([0-9;]*)m", person.output) for code in style.split(b";")}
-    assert found <= {b"", b"0", b"1", b"2", b"3", b"7", b"39", b"49"}  # no colour but the terminal's own
+    assert found <= {b"", b"0", b"1", b"2", b"3", b"7", b"39", b"49"}  # only the terminal's own colours
 
 
 @pytest.mark.parametrize(
