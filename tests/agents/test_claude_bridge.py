@@ -75,6 +75,19 @@ def test_what_calls_used_comes_out_of_the_transcript(bridge: Ends) -> None:
     assert bridge.end()[0] == 0
 
 
+def test_calls_of_a_session_that_a_person_begins_later_are_counted_too(bridge: Ends) -> None:
+    lines = [{"type": "assistant", "usage": {"a": number}} for number in range(3)]
+    paths = [bridge.folder / name for name in ("one.jsonl", "two.jsonl")]
+    logs = [json.dumps(line, separators=(",", ":")) for line in lines]
+    starts = [hook("SessionStart", transcript_path=str(path)) for path in paths]
+    asks = hook("Stop", transcript_path=str(paths[1]))
+    words = [starts[0], f"log:{paths[0]}={logs[0]}", starts[0], f"log:{paths[0]}={logs[1]}", starts[1]]
+    bridge.start(*words, f"log:{paths[1]}={logs[2]}", asks)
+    told = [bridge.line() for _ in range(7)]
+    assert [one for one in told if "usage" in one] == lines
+    assert bridge.end()[0] == 0
+
+
 def test_a_message_goes_in_after_a_tool_and_a_follow_up_when_it_would_stop(bridge: Ends) -> None:
     gate = bridge.folder / "gate"
     begins = hook("UserPromptSubmit", prompt="go")

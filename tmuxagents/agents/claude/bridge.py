@@ -43,6 +43,7 @@ class ClaudeBridge(HookBridge):
     """The bridge of one Claude Code, whose questions can be answered from elsewhere."""
 
     patience_ms = 1000
+    _path = ""  # of the transcript
     _transcript: GrowingFile | None = None
 
     def __init__(self, run_dir: str) -> None:
@@ -62,8 +63,12 @@ class ClaudeBridge(HookBridge):
         When a call or a turn is over, close the questions that this answers.
         """
         path = raw.get("transcript_path")
-        if self._transcript is None and isinstance(path, str):
-            self._transcript = GrowingFile(path)
+        begins = (
+            self._transcript is None or name == "SessionStart"
+        )  # a person may begin another, as by /clear
+        if begins and isinstance(path, str) and path != self._path:
+            self.ended()
+            self._path, self._transcript = path, GrowingFile(path)
         call = str(raw.get("tool_use_id"))
         if name == PATIENT:
             self._count += 1
