@@ -63,9 +63,8 @@ class ClaudeBridge(HookBridge):
         When a call or a turn is over, close the questions that this answers.
         """
         path = raw.get("transcript_path")
-        begins = (
-            self._transcript is None or name == "SessionStart"
-        )  # a person may begin another, as by /clear
+        # A person may begin another session, as by `/clear`.
+        begins = self._transcript is None or name == "SessionStart"
         if begins and isinstance(path, str) and path != self._path:
             self.ended()
             self._path, self._transcript = path, GrowingFile(path)
