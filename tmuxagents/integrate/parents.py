@@ -186,7 +186,14 @@ def put_server(before: bytes | None, where: ParentPlace) -> Edited:
         return Edited(NOTHING, before)
     if where.target == CODEX:
         rest = before if before is None or there is None else _without_server(before)
-        return _checked(rest or b"", own_text.put_block(rest, toml_lines(where.command)))
+        edited = own_text.put_block(rest, toml_lines(where.command))
+        try:
+            same = edited.text is None or _rest(edited.text) == _rest(rest or b"")
+        except CannotEdit as why:
+            raise CannotEdit(f'"{TOML_GROUP}" in it cannot be added to') from why
+        if not same:
+            raise CannotEdit("it would mean something else with our lines in it")
+        return edited
     ours = entry(where.command)
     if before is None:
         return Edited(DONE, own_text.made_member(JSON_GROUP, SERVER, ours).encode())
@@ -242,17 +249,6 @@ def _is_without(after: bytes, before: bytes) -> bool:
         return SERVER not in _servers(after) and _rest(after) == _rest(before)
     except CannotEdit:
         return False
-
-
-def _checked(before: bytes, edited: Edited) -> Edited:
-    """Return an edited file if it means the same as before but for our server. Raises CannotEdit."""
-    try:
-        same = edited.text is None or _rest(edited.text) == _rest(before)
-    except CannotEdit as why:
-        raise CannotEdit(f'"{TOML_GROUP}" in it cannot be added to') from why
-    if not same:
-        raise CannotEdit("it would mean something else with our lines in it")
-    return edited
 
 
 def _rest(text: bytes) -> dict[str, Any]:

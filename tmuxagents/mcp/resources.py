@@ -30,7 +30,7 @@ from tmuxagents.text import jsonline, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from tmuxagents.mcp.protocol import Message, Request
@@ -112,10 +112,9 @@ class _Stream(NamedTuple):
 
 
 class Notices:
-    """The runs that one client follows, and the messages about them. `locate`: address -> run directory."""
+    """The runs that one client follows, and the messages about them."""
 
-    def __init__(self, locate: Callable[[str], str]) -> None:
-        self._locate = locate
+    def __init__(self) -> None:
         self._waiting: Waiting | None = None
         self._launched: set[str] = set()  # the client's own background runs
         self._followed: set[str] = set()
@@ -176,7 +175,7 @@ class Notices:
         for address in addresses:
             if open_ + len(found) >= _MOST_FOLLOWED:
                 raise protocol.Refused(f"At most {_MOST_FOLLOWED} resources can be followed.")
-            run_dir = self._locate(str(address))
+            run_dir = locate(str(address), lookup.here())[0]
             found[str(address)] = os.path.basename(run_dir)
             self._follow(run_dir)
         return found

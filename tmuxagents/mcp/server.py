@@ -48,7 +48,7 @@ class Server:
         self._options = options
         self._selector = selectors.DefaultSelector()
         self._calls: dict[Any, CallProcess] = {}  # by the id of the request
-        self._notices = Notices(_run_dir)
+        self._notices = Notices()
         self._begun = bytearray()
         self._skips = False  # skip the rest of a line that is too long
         self._file: BinaryIO | None = None  # set if the requests are a file
@@ -188,22 +188,21 @@ class Server:
     # --- calls --------------------------------------------------------------------------------------------
 
     def _begin(self, request: Request) -> None:
+        call: CallProcess | Message
         if request.id in self._calls:
-            self._say(protocol.error(request.id, protocol.INVALID, "This id is in use."))
-            return
-        if len(self._calls) >= MOST_AT_ONCE:
-            self._say(protocol.failed(request, f"{MOST_AT_ONCE} calls are at work: wait for one of them."))
-            return
-        try:
-            call = calls.begin(request, self._options, self._limit_s)
-        except OSError as why:
-            self._say(protocol.failed(request, f"The call cannot be started: {why.strerror}."))
-            return
+            call = protocol.error(request.id, protocol.INVALID, "This id is in use.")
+        elif len(self._calls) >= MOST_AT_ONCE:
+            call = protocol.failed(request, f"{MOST_AT_ONCE} calls are at work: wait for one of them.")
+        else:
+            try:
+                call = calls.begin(request, self._options, self._limit_s)
+            except OSError as why:
+                call = protocol.failed(request, f"The call cannot be started: {why.strerror}.")
         if isinstance(call, dict):
             self._say(call)
-            return
-        self._calls[request.id] = call
-        self._selector.register(call.process.handle, selectors.EVENT_READ, partial(self._listen, call))
+        else:
+            self._calls[request.id] = call
+            self._selector.register(call.process.handle, selectors.EVENT_READ, partial(self._listen, call))
 
     def _listen(self, call: CallProcess) -> None:
         for line in call.process.lines():
@@ -251,13 +250,6 @@ class Server:
                 )
             elif now >= call.tells_at:
                 self._say(call.progress())
-
-
-def _run_dir(address: str) -> str:
-    from tmuxagents.mcp import resources  # noqa: PLC0415  (only for clients that subscribe)
-    from tmuxagents.registry import lookup  # noqa: PLC0415  (as above)
-
-    return resources.locate(address, lookup.here())[0]
 
 
 def _unblocked(handle: int) -> tuple[int, int]:

@@ -118,19 +118,20 @@ def _prepared(
         call, request = batch.next(assignment.name), assignment.request
         if request.name in names:
             request = request._replace(name=None)
+        cause = None
         try:
             one = _prepare(launcher, assignment, request, call)
         except (BadRequest, BadConfig) as refusal:
-            failed[assignment.number] = misconfigured(refusal.message)
+            cause = misconfigured(refusal.message)
         except Unusable as unfit:
             if unfit.kind != "agent-missing":
                 raise
-            failed[assignment.number] = NOT_SPAWNED
-        else:
-            if one.plan.resolved_model is None or one.plan.model_source == models.OWN:
-                one = one._replace(warnings=[*one.warnings, _OWN_MODEL])
-        if assignment.number in failed:
+            cause = NOT_SPAWNED
+        if cause is not None:
+            failed[assignment.number] = cause
             one = launcher.sketch(request._replace(name=None), call)
+        elif one.plan.resolved_model is None or one.plan.model_source == models.OWN:
+            one = one._replace(warnings=[*one.warnings, _OWN_MODEL])
         prepared.append(one)
         names.update([one.request.name] if one.request.name else [])
     return prepared, failed

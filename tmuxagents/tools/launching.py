@@ -146,21 +146,21 @@ def background_agent_status(arguments: Mapping[str, Any], door: Door, faults: Fa
     reference, ended = arguments.get("runId"), arguments.get("includeCompleted") is True
     named = [os.path.basename(door.find(reference))] if reference is not None else []
     over = _wait(named, arguments["wait"], door) if arguments.get("wait") else []
-    more = others = 0
 
-    def ask(registry: Registry) -> Snapshot:
-        nonlocal more, others
+    def ask(registry: Registry) -> tuple[Snapshot, int, int]:
+        """Return the snapshot, the number of runs without a row in it, and that of other parents' runs."""
         builder = SnapshotBuilder(registry, poll.background(caller), caller)
         found = builder.snapshot
         rows = registry.rows(found.query.scope, limit=MOST_LISTED) if ended and not named else []
         ids = named or list(dict.fromkeys([*over, *found.active, *(row.run_id for row in rows)]))
         more = 0 if named else max(found.counts["total"] if ended else 0, len(ids)) - len(ids[:MOST_LISTED])
-        if caller.owner is not None:
-            here = [row for row in registry.open_rows() if row.project == caller.project]
-            others = sum(row.owner != caller.owner and row.status not in records.ENDED for row in here)
-        return builder.show(ids[:MOST_LISTED])
+        here = registry.open_rows() if caller.owner is not None else []
+        others = [row for row in here if row.project == caller.project and row.owner != caller.owner]
+        active = sum(row.status not in records.ENDED for row in others)
+        return builder.show(ids[:MOST_LISTED]), more, active
 
-    found = ensure_watcher(*lookup.with_registry(caller, ask), caller)
+    (snapshot, more, others), warnings = lookup.with_registry(caller, ask)
+    found = ensure_watcher(snapshot, warnings, caller)
     if named and found.rows:
         run = found.views[named[0]]
         text = answers.one(found.rows[0], output.answer(run))
