@@ -1,4 +1,4 @@
-"""Another account by a preset: its variables reach the child and no file, and its name is told."""
+"""A preset with another account: its variables reach the child and no file, and the receipt names it."""
 
 from __future__ import annotations
 

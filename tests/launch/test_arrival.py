@@ -1,4 +1,4 @@
-"""Between a window and the answer out of it: several at once, given up, cancelled. Wrappers that are late."""
+"""The wait for wrappers that answer late: several windows at once, launches given up, calls cancelled."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LATE = '#!/bin/sh\nwhile [ ! -e {go} ]; do sleep 0.02; done\nexec {python} "$@"
 
 
 class Late:
-    """A launcher whose wrappers do not begin before they are let."""
+    """A launcher whose wrappers do not begin before `let` is called."""
 
     def __init__(self, desk: Desk, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.desk = desk
@@ -65,7 +65,7 @@ class Late:
 
 @pytest.fixture
 def late(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Late]:
-    """Lend such a launcher."""
+    """Lend a launcher whose wrappers are late."""
     before = os.umask(0o077)
     yield Late(desk, tmp_path, monkeypatch)
     os.umask(before)
@@ -89,7 +89,7 @@ def test_a_call_opens_its_windows_while_none_has_answered_and_never_too_many(lat
 
     def look() -> None:
         seen.append(late.windows())
-        if seen.count(3) > 3:  # so it stays, as long as nobody answers
+        if seen.count(3) > 3:  # so it stays while no wrapper answers
             late.let()
 
     call = late.call(*(f"done {number}" for number in range(5)))
@@ -105,7 +105,7 @@ def test_a_call_that_is_cancelled_before_anybody_answered_starts_nobody(late: La
     how = [late.desk.result(task.run_id) for task in call.tasks]
     assert {(one["status"], one["reason"]) for one in how} == {("aborted", "parent")}
     late.let()
-    eventually(lambda: late.windows() == 0)  # nobody would ever take down what they show
+    eventually(lambda: late.windows() == 0)  # nothing else would ever close them
     assert late.desk.home.recorded() == {}
     assert not list(late.desk.home.state.glob("runs/*/*.fifo"))
 

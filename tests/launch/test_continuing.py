@@ -1,4 +1,4 @@
-"""What a run takes over from its session, and how a transcript comes into a prompt and out of it again."""
+"""The parts of a session that a run takes over; a transcript put into a prompt and taken out again."""
 
 from __future__ import annotations
 

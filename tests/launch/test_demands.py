@@ -1,4 +1,4 @@
-"""What an agent cannot do is refused, by name and key; what it can is put into its own words."""
+"""Refusals name the agent and the key of a demand that it cannot meet; other demands get its own words."""
 
 from __future__ import annotations
 

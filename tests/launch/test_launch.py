@@ -441,7 +441,7 @@ def test_a_parent_that_has_an_owner_stops_its_own(desk: Desk) -> None:
     assert done.stdout == f"{mine[:8]} aborted (stopped)\n"
     assert done.stderr == "warning: left alone: 1 of other parents here; --others stops them, too\n"
     unread = json.loads(desk("poll", "--unread", "--json", variables=codex).stdout)["runs"]
-    assert unread == []  # who stops a run knows how it ended
+    assert unread == []  # a person who stops a run knows how it ended
     theirs = desk("stop", "--all", "--others", variables=codex)
     assert (theirs.stdout, theirs.stderr) == (f"{others[:8]} aborted (stopped)\n", "")
 
@@ -540,7 +540,7 @@ def test_a_stopped_server_is_told_of_within_its_limit_and_starts_nothing_late(de
 
 
 def test_no_shell_of_a_person_ever_sees_a_task(desk: Desk) -> None:
-    """The default shell is one that tells of each call: whichever shell it is, it is never asked."""
+    """The default shell records each call, and no call may come."""
     mark, called = desk.home.folder / "mark", desk.home.folder / "called"
     shell = desk.home.folder / "shell"
     shell.write_text(f'#!/bin/sh\necho "$@" >> {called}\nexec sleep 60\n')
@@ -565,7 +565,7 @@ def test_no_shell_of_a_person_ever_sees_a_task(desk: Desk) -> None:
 
 @contextmanager
 def attached(server: TmuxServer, session: str) -> Iterator[Callable[[], bytes]]:
-    """Attach a real terminal; yield what gives all that it was shown so far."""
+    """Attach a real terminal; yield a function that returns everything shown on it so far."""
     controller, line = pty.openpty()
     client = subprocess.Popen(
         ["tmux", "-S", str(server.socket), "attach", "-t", session],

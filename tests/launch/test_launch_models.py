@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def real(desk: Desk, models: ModelServer) -> Desk:
-    """Have a desk with the real pi, and no model by default."""
+    """Return a desk with the real pi and without a default model."""
     environment = desk.home.environment
     environment |= {"TMUXAGENTS_PI": real_pi(), "PI_CODING_AGENT_DIR": str(models.agent_dir)}
     environment["TMUXAGENTS_DEFAULT_MODEL"] = ""

@@ -1,4 +1,4 @@
-"""What launch takes besides the task: presets, files, runs to come after, processes to spare."""
+"""The options of launch besides the task: presets, files, runs to wait for, processes to spare."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def preset(desk: Desk, text: str = SCOUT, *, of: str = "global", kind: str = "su
 
 
 def seen(desk: Desk, *arguments: str, **variables: str) -> dict[str, Any]:
-    """Launch the child that writes down what reached it; return that, and its plan."""
+    """Launch a child that writes down its input; return this record, and the plan."""
     run_id = desk.launch(*arguments, variables={"TMUXAGENTS_PI": ECHO, **variables})
     assert desk.result(run_id)["status"] == "completed"
     echo: dict[str, Any] = json.loads(Path(f"{desk.home.record}.echo").read_text())

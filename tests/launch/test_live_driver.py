@@ -1,4 +1,4 @@
-"""Whether a child is live: the plan, a receipt and a table say that one is."""
+"""A live child is named as one in its plan, in the receipt and in tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many children at once: so many windows and no more, calls side by side, what befalls those that wait."""
+"""Many children at once: the limit of windows, calls side by side, and queued runs that end early."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def tasks(desk: Desk, name: str, *items: dict[str, Any]) -> str:
 
 
 def shown_at_work(desk: Desk) -> int:
-    """Return how many windows say that their child works."""
+    """Return how many windows show a working child."""
     with suppress(subprocess.CalledProcessError):  # there is no server yet
         return desk.tmux("list-windows", "-a", "-F", "#{@tmuxagents_state}").splitlines().count("running")
     return 0
@@ -86,7 +86,7 @@ def test_calls_and_launches_side_by_side_do_not_disturb_each_other(desk: Desk) -
 
 @pytest.fixture
 def queue(desk: Desk) -> tuple[Desk, list[str]]:
-    """Have one run at work, one that waits for its slot, and one that waits for both."""
+    """Launch a run that works, one that waits for a slot, and one that waits for both."""
     desk.home.environment["TMUXAGENTS_MAX_RUNNING"] = "1"
     go = desk.home.folder / "go"
     first = desk.launch(f"gate {go}\ndone one")

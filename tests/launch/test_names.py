@@ -1,4 +1,4 @@
-"""One name of many launches at one moment: one of them has it, and never two."""
+"""One name in many launches at one moment: exactly one run gets it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""nesting: children that may launch children, as deep and as many as a preset of the user's allows."""
+"""`nesting`: children launch children, as deep and as many as a user's preset allows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REFUSED = "A child agent may not launch agents of its own."
 
 @pytest.fixture
 def boss(desk: Desk) -> Desk:
-    """Have a preset `boss` whose children may launch children, two levels deep."""
+    """Write a preset `boss` whose children may launch children, two levels deep."""
     folder = desk.home.agent_dir / "subagents"
     folder.mkdir()
     (folder / "boss.md").write_text("---\nname: boss\ndescription: Delegates\nnesting: 2\n---\nDelegate.\n")
@@ -31,7 +31,7 @@ def boss(desk: Desk) -> Desk:
 
 
 def task(boss: Desk, text: str) -> str:
-    """Return the words of a launch that say a task, however many quotes it has."""
+    """Return the options of a launch that name a task, whatever quotes are in it."""
     path = boss.home.folder / f"task-{len(list(boss.home.folder.glob('task-*')))}"
     path.write_text(text)
     return f"--task-file {path}"

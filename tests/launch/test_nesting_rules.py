@@ -1,4 +1,4 @@
-"""Who may launch children: by preset and parent, only ever downwards."""
+"""The rules for children that may launch children: a preset and the parent decide, and limits only shrink."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOP, RUN = "01a1ee15069b4c1f", "01a1ee15069b4c20"
 
 
 def bounded(run_id: str, wanted: int | None, given_: Leave | None) -> tuple[int | None, str | None]:
-    """Return the levels and the root of a plan whose preset wants so many levels."""
+    """Return the levels and the root of a plan whose preset wants this number of levels."""
     set_up, root = nesting.bounded(run_id, NO_PRESET.changed(nesting=wanted), given_)
     return set_up.nesting, root
 

@@ -1,4 +1,4 @@
-"""Agents of the user's settings: a command does a task, variables reach it and no file, agents lists them."""
+"""Agents in the user's settings: a command does a task, variables reach it and no file, `agents` lists it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ AGENTS = {
 
 @pytest.fixture
 def own(desk: Desk) -> Desk:
-    """A desk whose person has agents of their own."""
+    """Return a desk with agents in the settings."""
     text = json.dumps({"subagents": {"agents": {**AGENTS, "copilot": {"command": READS}}}})
     (desk.home.agent_dir / "settings.json").write_text(text)
     return desk

@@ -1,4 +1,4 @@
-"""Where `--on` puts a run."""
+"""The destinations that `--on` can name."""
 
 from __future__ import annotations
 

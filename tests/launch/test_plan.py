@@ -1,4 +1,4 @@
-"""The plan of a run: what a request becomes, and what is refused before anything is made."""
+"""The plan that a request becomes, and the requests that are refused before anything is made."""
 
 from __future__ import annotations
 

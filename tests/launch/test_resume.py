@@ -74,7 +74,7 @@ def session_file(desk: Desk, run_id: str) -> Path:
 
 
 def have_talked(desk: Desk, run_id: str, cwd: str | None = None) -> bytes:
-    """Give a run the session file that a child of its kind leaves."""
+    """Give a run the session file that such a child leaves."""
     header = {"type": "session", "version": 3, "id": "s1", "cwd": cwd or str(desk.home.project.resolve())}
     said = [{"type": "message", "id": "a", "parentId": None}, {"type": "message", "id": "b", "parentId": "a"}]
     text = "".join(f"{json.dumps(line)}\n" for line in (header, *said)).encode()
@@ -87,7 +87,7 @@ def have_talked(desk: Desk, run_id: str, cwd: str | None = None) -> bytes:
 
 @pytest.fixture
 def real(desk: Desk, models: ModelServer) -> Desk:
-    """Have a desk with the real pi."""
+    """Return a desk with the real pi."""
     environment = desk.home.environment
     environment |= {"TMUXAGENTS_PI": real_pi(), "PI_CODING_AGENT_DIR": str(models.agent_dir)}
     environment["TMUXAGENTS_DEFAULT_MODEL"] = ""
@@ -95,7 +95,7 @@ def real(desk: Desk, models: ModelServer) -> Desk:
 
 
 def heard(models: ModelServer, task: str) -> list[tuple[str, str]]:
-    """Return what the model was told when it was first asked about a task, without what pi tells it."""
+    """Return the messages of the first request for a task, without those of pi itself."""
     messages = models.requests(task)[0]["messages"]
     of_pi = ("system", "developer")
     return [(one["role"], model_turns.text_of(one)) for one in messages if one["role"] not in of_pi]
@@ -618,7 +618,7 @@ def test_what_was_said_goes_in_the_order_of_the_session_whatever_the_clock_says(
 
 
 def retried(desk: Desk, run_id: str, *options: str) -> tuple[dict[str, Any], list[str]]:
-    """Retry, and wait for the end; return the new plan, and what was said about it."""
+    """Retry, and wait for the end; return the new plan and the printed words."""
     done = desk("retry", "--json", *options, run_id)
     found = checked(done.stdout, "receipt")
     desk.result(found["run"]["runId"])

@@ -32,7 +32,7 @@ FAILS = "begin\nanswer length half\nsettle"
 
 @pytest.fixture
 def tasks(desk: Desk) -> Path:
-    """Return where a tasks file may lie."""
+    """Return the path for a tasks file."""
     return desk.home.folder / "tasks.json"
 
 

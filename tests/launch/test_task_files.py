@@ -1,4 +1,4 @@
-"""Tasks files for launch and run by the installed command, and what run says off a terminal."""
+"""Tasks files for launch and run by the installed command, and the output of run without a terminal."""
 
 from __future__ import annotations
 

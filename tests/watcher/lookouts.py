@@ -1,4 +1,4 @@
-"""What the flows of the watcher share: a watched home, its watchers, what they have told and shown."""
+"""Shared by the flows of the watcher: a watched home, its watchers, their announcements and displays."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HOOK = Path(__file__).parents[1] / "children" / "hook.py"
 
 
 class Lookout:
-    """A home that may be watched over, and the log of its onEnd command."""
+    """A home with a watcher, and the log of its onEnd command."""
 
     def __init__(self, home: Home) -> None:
         self.home = home
@@ -37,7 +37,7 @@ class Lookout:
     # --- the watcher
 
     def start(self, **variables: str) -> tuple[int, int]:
-        """Start a watcher if there is none; return pid and start time of the one there is."""
+        """Start a watcher if there is none; return the watcher's pid and start time."""
         watcher_lock.ensure(str(self.home.state), self.home.environment | variables)
         return self.watcher()
 
@@ -68,14 +68,14 @@ class Lookout:
         return row is not None and {name: getattr(row, name) for name in known} == known
 
     def hook(self, *more: str) -> None:
-        """Have each announcement written down by onEnd."""
+        """Let onEnd write each announcement down."""
         self.settings(onEnd=[sys.executable, "-I", "-S", str(HOOK), str(self.told), *more])
 
     def settings(self, **values: Any) -> None:
         (self.home.agent_dir / "settings.json").write_text(json.dumps({"subagents": values}))
 
     def announced(self) -> list[str]:
-        """Return what onEnd was told: `runId status`, once a call."""
+        """Return the arguments of each call of onEnd: `runId status`."""
         return self.told.read_text().splitlines() if self.told.exists() else []
 
 
@@ -86,7 +86,7 @@ def settle(*runs: Run) -> None:
 
 
 def place_of(server: TmuxServer) -> dict[str, Any]:
-    """Return where a wrapper in a window of this server says that it is."""
+    """Return the place that a wrapper in a window of this server records."""
     return {
         "socketPath": str(server.socket),
         "serverPid": server.pid,
@@ -100,7 +100,7 @@ def shown(server: TmuxServer) -> str:
 
 @contextlib.contextmanager
 def working(run: Run, server: TmuxServer | None = None) -> Iterator[subprocess.Popen[bytes]]:
-    """Have a process that does nothing for the wrapper of a run that works."""
+    """Start a process that does nothing as the wrapper of a working run."""
     with subprocess.Popen(["sleep", "1000"]) as sleeper:
         try:
             wrapped_by(run, sleeper.pid, tmux=place_of(server) if server else None)
@@ -118,6 +118,6 @@ def end(run: Run, sleeper: subprocess.Popen[bytes], status: str = "completed", r
 
 
 def record(run: Run, status: str = "completed", reason: str = "done", at: float | None = None) -> None:
-    """Write how a run has ended; nobody has to be gone for it."""
+    """Write how a run has ended, whatever its wrapper does."""
     result = {"v": 1, "runId": run.run_id, "status": status, "reason": reason}
     writing.write_result(str(run.folder), {**result, "endedAt": at or time.time()})

@@ -1,4 +1,4 @@
-"""Whom a watcher tells that a run needs a person: marks until they look, notifications, onAttention."""
+"""A watcher tells people that a run needs them: marks until they look, notifications, onAttention."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which run directories change, by real inotify: what is told, and what becomes of it when it breaks."""
+"""Reports of run directories that change, by real inotify, and the faults of watching."""
 
 from __future__ import annotations
 

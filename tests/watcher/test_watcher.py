@@ -1,4 +1,4 @@
-"""The watcher: it sees each run once from whatever moment, concludes what is lost, is there when needed."""
+"""The watcher announces each run once, concludes lost runs, and is there when it is needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A watcher under which things break: the kernel's queue, folders, the registry, odd runs. It goes on."""
+"""A watcher keeps working although things break: the kernel's queue, folders, the registry, odd runs."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ def test_nothing_is_lost_when_the_queue_of_events_overflows(watched: Lookout) ->
 
 
 def flood(runs: list[Run], number: int) -> None:
-    """Write so many events, one at a time and in turn, so that the kernel cannot take two for one."""
+    """Write a number of events, to each run in turn, since the kernel joins two equal ones."""
     logs = [run.folder / directory.EVENTS for run in runs]
     for count in range(number):
         event = events.assistant_text(f"event {count}")
         event.seq, event.at = 2 + count // len(runs), time.time()
-        with logs[count % len(runs)].open("ab") as log:  # what is told of is that it is closed
+        with logs[count % len(runs)].open("ab") as log:  # closing it makes the event
             log.write(events.encode(event))
 
 
@@ -106,7 +106,7 @@ def test_who_was_silent_is_left_alone_until_he_is_heard(
         found = [watcher._due() <= watcher._round_at + ROUND_S]  # it may have been speaking all the time
         monkeypatch.setattr(logs, "QUIET_S", -1.0)  # whatever was said was said long ago
         watcher._round(set())
-        found.append(watcher._due() == watcher._sweep_at)  # nobody is looked at before the next sweep
+        found.append(watcher._due() == watcher._sweep_at)  # no run is read before the next sweep
         told(run, events.assistant_text("heard"))
         eventually(lambda: watcher._runs.heard(watcher._tail.changed()))
         monkeypatch.undo()
@@ -268,7 +268,7 @@ def test_no_answer_depends_on_the_registry_under_a_running_watcher(watched: Look
 
 
 def answer(home: Home) -> dict[str, int]:
-    """Return what poll counts; it may warn of the registry."""
+    """Return the counts of poll, which may warn of the registry."""
     found: dict[str, int] = json.loads(command(home, "poll", "-A", "--json").stdout)["counts"]
     return found
 

@@ -1,4 +1,4 @@
-"""What a watcher shows and whom it tells: status lines, windows and their closing, messages, onEnd."""
+"""The displays and announcements of a watcher: status lines, windows and their closing, messages, onEnd."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def shows(server: TmuxServer, text: str, limit_s: float = 20.0) -> None:
 
 
 def ended_on(watched: Lookout, server: TmuxServer, status: str, **plan: Any) -> Run:
-    """Return a run that has ended on a server, so that nothing but its announcement is left to do."""
+    """Return a run that has ended on a server and was not announced yet."""
     run = watched.home.run("x", **plan)
     with working(run, server) as sleeper:
         end(run, sleeper, status, "done" if status == "completed" else "error")
@@ -116,7 +116,7 @@ def test_the_status_line_empties_by_itself_some_time_after_the_last_end(
         record(run, at=time.time() - 285)
     watched.start()
     shows(tmux_server, f"✓ {run.run_id[:8]} bg: 0 running / 1 total")
-    watched.kill()  # nobody of ours is left
+    watched.kill()  # no watcher is left
     shows(tmux_server, "bg: 0 running / 1 total")
     shows(tmux_server, "", 40)
 
@@ -221,7 +221,7 @@ def test_a_dead_server_costs_no_rounds(
 
 
 def naps(pid: int) -> int:
-    """Return how often a process has gone to sleep."""
+    """Return how often a process has waited."""
     lines = Path(f"/proc/{pid}/task/{pid}/status").read_text().splitlines()
     return int(next(line for line in lines if line.startswith("voluntary")).split()[1])
 
@@ -286,7 +286,7 @@ def test_counts_are_never_wrong_though_the_registry_is_removed(
 
 
 class Windowed:
-    """A run with a tagged window on a server, and a process that stands for its wrapper."""
+    """A run with a marked window on a server, and a process in place of its wrapper."""
 
     def __init__(
         self, watched: Lookout, server: TmuxServer, *, begins: bool = True, says: str = "running", **plan: Any
@@ -314,7 +314,7 @@ class Windowed:
             os.kill(self.wrapper, signal.SIGKILL)
 
     def state(self) -> str | None:
-        """Return what is shown of the run on its window; None where there is no window."""
+        """Return the state that the window of the run shows; None without a window."""
         return self._option("@tmuxagents_state")
 
     def is_armed(self) -> bool:
@@ -537,7 +537,7 @@ def test_on_end_is_run_once_with_its_words_and_ended_at_its_limit(watched: Looko
     assert (environment["TMUXAGENTS_RUN"], environment["TMUXAGENTS_STATUS"]) == (first.run_id, "completed")
     assert environment["TMUXAGENTS_HOME"] == str(watched.home.state)
     second = watched.home.run("x")
-    record(second, "failed", "error")  # others are told meanwhile
+    record(second, "failed", "error")  # other announcements come meanwhile
     settle(second)
     eventually(lambda: f"{second.run_id} failed" in watched.announced())
     assert alive(pid)

@@ -1,4 +1,4 @@
-"""Timeouts of children that work, and the end of those that do not want to go, with real wrappers."""
+"""Timeouts of working children, and the end of children that ignore signals, with real wrappers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CHILDREN = {
 
 @pytest.fixture(scope="module")
 def children(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Run]]:
-    """Let all of them work at the same time, each allowed one second."""
+    """Let all children work at the same time, each with a timeout of one second."""
     home = Home(tmp_path_factory.mktemp("guarded"))
     variable = "TMUXAGENTS_EXTEND_TIMEOUT_DEBOUNCE"
     runs = {
@@ -49,7 +49,7 @@ def ending(run: Run, *keys: str) -> list[object]:
 
 
 def moment(run: Run, kind: str) -> float:
-    """Return when the last event of a kind was."""
+    """Return the time of the last event of a kind."""
     return float([event["at"] for event in run.events() if event["type"] == kind][-1])
 
 

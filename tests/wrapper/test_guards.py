@@ -1,4 +1,4 @@
-"""When a working child is ended: timeout with idle extension, and loops of tool calls."""
+"""The rules that end a working child: timeout with idle extension, and loops of tool calls."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def guards(*, timeout_s: float = 60, debounce_s: float = 30, loop_count: int = 5
 
 
 def nothing(now: float) -> None:
-    """Hear nothing more of the child."""
+    """Read nothing more from the child."""
 
 
 def looped(loop_count: int, calls: list[tuple[str, Any]]) -> list[int]:
-    """Return which of the calls (from 1) are told to be one too many."""
+    """Return the numbers (from 1) of the calls that are one too many."""
     watch = guards(loop_count=loop_count)
     told = [watch.note_call(events.tool_call(None, tool, args)) for tool, args in calls]
     assert {cause for cause in told if cause} <= {endings.LOOP}
@@ -130,7 +130,7 @@ def test_the_clocks_stand_while_it_waits_for_a_person() -> None:
     watch = guards(timeout_s=60, debounce_s=30)
     watch.note_activity(STARTED_AT + 50)
     watch.stand(STARTED_AT + 55)
-    watch.stand(STARTED_AT + 56)  # it stands already
+    watch.stand(STARTED_AT + 56)  # it is paused already
     assert watch.check(STARTED_AT + 9999, nothing) is None
     watch.go_on(STARTED_AT + 1055)
     assert watch.deadline() == STARTED_AT + 1080

@@ -264,7 +264,7 @@ def test_who_waits_for_a_person_says_so_and_its_clock_stands(live: Live, tmux_se
 
 
 def test_who_decides_whether_it_is_live(live: Live) -> None:
-    """It is decided at the launch: the child need not work for it."""
+    """The launch decides it, so the child need not work."""
     program = live.desk.home.folder / "pi"
     program.write_text("#!/bin/sh\nexit 1\n")
     program.chmod(0o700)

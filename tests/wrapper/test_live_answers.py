@@ -38,7 +38,7 @@ def live(desk: Desk, models: ModelServer) -> Iterator[Live]:
 
 
 def asked(live: Live, run_id: str, count: int) -> str:
-    """Wait until so many questions were asked; return what the last one asks."""
+    """Wait until this number of questions is asked; return the last one."""
     soon(lambda: len(live.events(run_id, "needs_input")) == count)
     return str(live.events(run_id, "needs_input")[-1]["text"])
 

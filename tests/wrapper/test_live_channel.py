@@ -1,4 +1,4 @@
-"""What lies between a wrapper and its live child: the inbox, and the two FIFOs of the bridge."""
+"""The channel between a wrapper and its live child: the inbox, and the two FIFOs of the bridge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run's pane is written, and when: a real terminal, and moments that the test chooses."""
+"""The pace of writing to a run's window: a real terminal, and moments that the test chooses."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|\x1b\].*?\x07")
 
 
 class Pane:
-    """A recorder on a terminal of its own, and who looks at it."""
+    """A recorder on a terminal of its own, which the test reads."""
 
     def __init__(self, folder: Path, environment: Mapping[str, str] | None = None) -> None:
         self._master, self._slave = pty.openpty()
@@ -46,13 +46,13 @@ class Pane:
         self._calls = 0
 
     def say(self, at: float) -> bytes:
-        """Have the child call a tool, and end the call; return what comes to be seen at once."""
+        """Let the child call a tool, and end the call; return the text that is shown at once."""
         self.call()
         self.end()
         return self.wake(at)
 
     def call(self) -> None:
-        """Have the child call a tool."""
+        """Let the child call a tool."""
         self._calls += 1
         path = {"path": f"part{self._calls}"}
         self.recorder.event(events.tool_call(f"call_{self._calls}", "read", path))
@@ -67,7 +67,7 @@ class Pane:
         fcntl.ioctl(self._slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
 
     def wake(self, at: float, *, last: bool = False) -> bytes:
-        """Do what is due; return what comes to be seen."""
+        """Do what is due; return the text that is shown."""
         self.recorder.flush(at, last=last)
         seen = b""
         while self.terminal.waiting is not None:  # it is full until somebody reads
@@ -79,7 +79,7 @@ class Pane:
         return seen.removesuffix(END)
 
     def thaw(self, at: float | None = None) -> bytes:
-        """Read until nothing waits; return what was seen. At a moment, the recorder does what is due, too."""
+        """Read until nothing waits; return the text. With `at`, the recorder also does what is due then."""
         seen = b""
         os.set_blocking(self._master, False)
         for _ in range(1000):

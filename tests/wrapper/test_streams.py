@@ -1,4 +1,4 @@
-"""How soon a child is heard again: real pipes, and moments that the test chooses."""
+"""How soon a child is read again: real pipes, and moments that the test chooses."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NOW = 1000.0
 
 
 class Ear:
-    """The streams of one child whose words the test says."""
+    """The streams of one child, whose output the test writes."""
 
     def __init__(self, folder: Path, room: int = 256 * 1024, reader: Reader | None = None) -> None:
         out, self._mouth = os.pipe()
@@ -52,7 +52,7 @@ class Ear:
         self.said = 0
 
     def say(self, at: float, length: int = 20) -> float:
-        """Have the child say a line, hear it, and return how long it then has time."""
+        """Let the child print a line, and read it; return how long the child then stays unread."""
         self.said += 1
         call = {"type": "tool_execution_start", "toolCallId": f"c{self.said}", "toolName": "read"}
         self.speak(json.dumps({**call, "args": {"path": "x" * length}}).encode() + b"\n")
@@ -60,7 +60,7 @@ class Ear:
         return self.streams.due_at - at
 
     def chat(self) -> list[float]:
-        """Say a line ten times a second, heard when it is due; return the times given."""
+        """Print a line ten times a second, read when due; return how long the child stays unread."""
         given = []
         for _ in range(30):
             given.append(self.say(self.at))
@@ -68,15 +68,15 @@ class Ear:
         return given
 
     def speak(self, words: bytes) -> None:
-        """Say something without being heard."""
+        """Print something that is not read yet."""
         os.write(self._mouth, words)
 
     def listen(self) -> None:
-        """Hear what there is, as the watch does when a rest is over."""
+        """Read the output, as the watch does when a rest is over."""
         self.streams.hear(self.at)
 
     def call(self, took: float) -> int | None:
-        """Have a call end after a time; return how long it took, as its event says."""
+        """Let a call end after a time; return the duration in its event."""
         self.say(self.at)
         self.at += took
         end = {"type": "tool_execution_end", "toolCallId": f"c{self.said}", "toolName": "read", "result": {}}
@@ -116,7 +116,7 @@ def test_who_speaks_seldom_is_heard_at_once(ear: Ear) -> None:
 def test_who_was_silent_is_heard_at_once_again(ear: Ear) -> None:
     ear.chat()
     ear.listen()
-    assert ear.streams.due_at < ear.at  # there was nothing: nobody wakes up again for that
+    assert ear.streams.due_at < ear.at  # there was nothing, and no wake-up is due for that
     after = ear.at + 5
     assert [ear.say(after + turn * 0.01) for turn in range(7)] == [0] * 7
 

@@ -1,4 +1,4 @@
-"""The wrapper's terminal on real ptys: never in the way of anybody, given back as it was."""
+"""The wrapper's terminal on real ptys: it never delays the run, and is given back as it was."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CTRL_S, CTRL_Q, CTRL_Z, CTRL_BACKSLASH = b"\x13", b"\x11", b"\x1a", b"\x1c"
 
 
 class Screen:
-    """A pty: we are the terminal emulator that reads it, or does not; the wrapper has the other end."""
+    """A pty: the test reads it, or not, like a terminal emulator; the wrapper has the other end."""
 
     def __init__(self) -> None:
         self.master, self.slave = pty.openpty()
@@ -39,7 +39,7 @@ class Screen:
         self.opened: set[int] = set()
 
     def open(self) -> Terminal:
-        """Open what is tested; note its descriptors: a wrapper ends with them open, and a test must not."""
+        """Open the terminal to test; note its descriptors, which a wrapper leaves open and a test closes."""
         before = descriptors()
         shown = Terminal(self.slave)
         self.opened |= descriptors() - before
@@ -49,7 +49,7 @@ class Screen:
         os.write(self.master, keys)
 
     def read(self, amount: int = 1 << 30) -> bytes:
-        """Return what is to be seen now, at most so much of it."""
+        """Return the text that is shown now, up to a size."""
         seen = b""
         while len(seen) < amount:
             try:
@@ -68,7 +68,7 @@ class Screen:
 
 
 def descriptors() -> set[int]:
-    """Return our open descriptors, without the one of this look."""
+    """Return our open descriptors, without the one used for that."""
     names = os.listdir("/proc/self/fd")
     return {int(name) for name in names if os.path.lexists(f"/proc/self/fd/{name}")}
 
@@ -101,7 +101,7 @@ def numbers(text: bytes) -> list[int]:
 
 
 def follow(seen: bytes) -> int:
-    """Return how many lines were seen or said to be missing; each must be in its place."""
+    """Return how many lines were shown or reported as missing; each must be in its place."""
     told = 0
     for line in seen.splitlines(keepends=True):
         gap = NOTE.fullmatch(line)
@@ -361,7 +361,7 @@ def test_a_hang_up_raises_nothing(screen: Screen) -> None:
     shown.show(b"more\n")
     assert not waits(shown)
     assert shown.pressed() == b""
-    assert shown.keys is None  # nobody waits on it again: it would wake up for ever
+    assert shown.keys is None  # waiting on it again would never end
     assert shown.pressed() == b""
     shown.flush()
     shown.show(b"more\n")

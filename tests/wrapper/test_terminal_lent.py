@@ -1,4 +1,4 @@
-"""The wrapper's terminal, lent to a child: whose keys they are, what is shown, and how it is had again."""
+"""The wrapper's terminal, lent to a child: the keys, the display, and taking it back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waiting for a slot, what the launcher hands over, and stopping, with real wrappers."""
+"""Waiting for a slot, the handover from the launcher, and stopping, with real wrappers."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_ticket_that_cannot_be_removed_costs_the_run_nothing(home: Home, every
     last.wait_for("queued")
     first.signal(signal.SIGTERM)
     assert waiting.wait()["output"] == "second"
-    assert last.wait()["output"] == "last"  # nobody waits behind what stayed
+    assert last.wait()["output"] == "last"  # the ticket that stayed holds up no run
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_stop_while_the_wrapper_is_just_taking_the_run_reaches_it(home: Home) ->
     eventually(lambda: _is_locked(run))
     with ThreadPoolExecutor(1) as pool:
         stopping = pool.submit(stop, [str(run.folder)])
-        wait([stopping], 0.5)  # it has looked by then, and found nobody to ask
+        wait([stopping], 0.5)  # by then, it has found no process to ask
         launcher.hand_over(handed(home))
         assert handover.answered([launcher], 20)
         launcher.close()

@@ -1,4 +1,4 @@
-"""The wrapper around scripted children: what reaches the child and the screen, and who may start."""
+"""The wrapper around scripted children: the input of the child, the window, and refusals to start."""
 
 from __future__ import annotations
 
@@ -275,7 +275,7 @@ def test_a_log_that_is_removed_is_begun_anew_and_the_others_go_on(home: Home, go
     events = run.events()
     since = ["assistant_text", "usage", "turn_end", "settled", "child_exited"]
     if gone == "transcript.log":
-        assert [event["seq"] for event in events] == list(range(1, 10))  # none is told twice
+        assert [event["seq"] for event in events] == list(range(1, 10))  # none is there twice
     else:
         assert [event["type"] for event in events] == ["run_started", *since]
     assert "fine\nCompleted after " in (run.folder / "transcript.log").read_text()
@@ -294,7 +294,7 @@ def test_what_a_child_writes_over_in_its_run_is_as_it_was_at_the_end(home: Home,
 
 @pytest.mark.parametrize("taken", ["0 $D", "500 $D", "0 $D/.."], ids=["all", "writing", "the way there"])
 def test_a_child_that_takes_the_rights_to_its_run_away_keeps_no_result_back(home: Home, taken: str) -> None:
-    # Root has rights that nobody can take away: it goes without.
+    # No permission binds root, so root runs it without the capabilities to override them.
     without = ("setpriv", "--bounding-set=-dac_override,-dac_read_search") if os.getuid() == 0 else ()
     take = f"D=$(dirname $(readlink /proc/$PPID/fd/0)); chmod {taken}"
     run = home.run(f"begin\nanswer toolUse so far\nshell {take}").start(prefix=without)

@@ -1,4 +1,4 @@
-"""A launcher that ends before its agent: what the agent writes at its end counts all the same."""
+"""A launcher program that ends before its agent: the usage that the agent writes at its end counts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from tests.desk import Desk
 
-# It ends at once; its child, as a real agent does, writes what it used when it has been told to end.
+# It ends at once. Its child writes its usage when it gets TERM, as a real agent does.
 LAUNCHER = """
 import json, os, signal, sys, time
 
