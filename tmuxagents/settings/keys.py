@@ -58,12 +58,6 @@ def flatten_agents(agents: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield f"{AGENT_PREFIX}{name}.{COMMAND}", None if agent is None or agent == {} else False
 
 
-def hidden_agents(key: str, value: Any) -> Any:
-    """Return a value as it may be shown: without the texts of variables."""
-    rule = agent_rule_of(key)
-    return dict.fromkeys(value, rule.hidden) if isinstance(rule, Variables) and value else value
-
-
 def by_agent(values: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return the value of a key for each agent that has one."""
     ending = f".{name}"
@@ -181,7 +175,7 @@ def resolve(
     for key, rule in KEYS.items():
         _decide(settings, key, rule, _sources_of(key, environment, project, user), named)
     if settings.sources[_AT_ONCE] == "project":
-        alone = Settings()  # without the project
+        alone = Settings()  # those in force without the project
         _decide(alone, _AT_ONCE, KEYS[_AT_ONCE], _sources_of(_AT_ONCE, environment, {}, user), named)
         settings.warnings += alone.warnings
         if settings.values[_AT_ONCE] > alone.values[_AT_ONCE]:
@@ -205,9 +199,13 @@ def preview_width(settings: Settings, columns: int | None) -> int:
 
 
 def rows(settings: Settings) -> list[tuple[str, Any, str]]:
-    """Return key, value and source of every setting, in the order of the table."""
-    sources = {key: settings.sources[key] if key in settings.chosen else "default" for key in settings.values}
-    return [(key, hidden_agents(key, value), sources[key]) for key, value in settings.values.items()]
+    """Return key, value and source of every setting, in the order of the table; variables without values."""
+    found = []
+    for key, value in settings.values.items():
+        rule = agent_rule_of(key)
+        shown = dict.fromkeys(value, rule.hidden) if isinstance(rule, Variables) and value else value
+        found.append((key, shown, settings.sources[key] if key in settings.chosen else "default"))
+    return found
 
 
 def variable_of(key: str) -> str:
