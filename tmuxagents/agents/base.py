@@ -1,6 +1,6 @@
 """The base of every agent: its command line, reader, talker and live run; and a splitter of lines. Pure.
 
-The classes fit most agents; each brand changes what is different.
+The classes fit most agents; each brand overrides what differs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Agent:
     how_to_log_in: str  # what a person does to get models
     tools: Sequence[str] = ()  # built-in, in the agent's own order
     home_variable = "HOME"  # names the folder of the agent's own settings and login
-    prompt_link: str | None = None  # the name that a file for its system prompt must have
+    prompt_link: str | None = None  # the name that a file must have to be part of the system prompt
     keeps_sessions = True  # it can continue a session by its id
     keeps_unanswered = True  # it also keeps a new session in which the model has not answered
 
@@ -42,7 +42,7 @@ class Agent:
         return {}
 
     def arguments(self, _plan: Plan, _run_dir: str) -> Sequence[str]:
-        """Return the arguments of the program, without the task; none if its command line is complete."""
+        """Return the arguments of the program, without the task; none if the command line is complete."""
         return []
 
     def environment(self, _agent_dir: str, _plan: Plan | None) -> Mapping[str, str]:

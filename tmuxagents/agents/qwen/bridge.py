@@ -34,7 +34,7 @@ _IDLE, _TOOL = "Notification", "PostToolUse"
 _DEFAULTS = "QWEN_CODE_SYSTEM_DEFAULTS_PATH"
 _SETTINGS, _OF_MACHINE = "QWEN_CODE_SYSTEM_SETTINGS_PATH", "/etc/qwen-code/settings.json"
 _HELD_S = 0.3
-# Node takes these for the end of a line.
+# Node takes these characters for the end of a line.
 _LINE_ENDS = {"\u2028".encode(): b"\\u2028", "\u2029".encode(): b"\\u2029"}
 
 
