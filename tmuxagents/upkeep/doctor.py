@@ -90,7 +90,7 @@ def examine(case: Case) -> Examined:
         ours = False
 
     def guarded(name: str, look: Look) -> list[Check]:
-        """Return the checks of a look; an error becomes a check of its own."""
+        """Carry out one entry of LOOKS. An error becomes a check of its own."""
         try:
             found = look(case)
             return [found] if isinstance(found, Check) else list(found)
