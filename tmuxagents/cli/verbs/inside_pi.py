@@ -17,7 +17,7 @@ from tmuxagents import companion
 from tmuxagents.attach import attach
 from tmuxagents.cli import printing
 from tmuxagents.errors import TmuxAgentsError
-from tmuxagents.presets import change, describe, editing, survey
+from tmuxagents.presets import change, describe, editing
 from tmuxagents.presets.fields import GLOBAL, PROFILE
 from tmuxagents.registry import lookup
 from tmuxagents.registry.lookup import with_registry
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from tmuxagents.presets.describe import ProfileAnswer
     from tmuxagents.registry.database import Registry
     from tmuxagents.runs.inspect import RunView
     from tmuxagents.status.snapshot import Snapshot
@@ -122,9 +121,7 @@ def _attach(talk: ParentTalk, run: RunView) -> None:
 @_ALONE
 def profile(*, line: str, only_words: bool, alone: bool) -> None:
     """Carry out what a person typed after /profile."""
-    settings = load.load(os.environ, lookup.here().project)
-    found = survey.survey(lookup.folder() or "/", os.environ, settings).presets
-    profiles = {one.name: one.fields for one in found if one.hidden_by is None}
+    profiles = {one.name: one.fields for one in _shelf().survey.presets if one.hidden_by is None}
     if only_words:
         typed = describe.profile_completions("", profiles) or []
         printing.write(jsonline.encode({"words": typed}))
@@ -137,19 +134,25 @@ def profile(*, line: str, only_words: bool, alone: bool) -> None:
     if answer.act is None or answer.name is None:
         return
     try:
-        _ACTS[answer.act](talk, answer)
+        if answer.act == describe.CREATE:
+            _create(talk, answer.name)
+        elif answer.act == describe.EDIT:
+            _edit(talk, answer.name)
+        elif answer.question and answer.afterwards and talk.agrees(*answer.question):
+            change.remove(_shelf().named(answer.name))
+            level, text = answer.afterwards
+            talk.say(text, level)
     except TmuxAgentsError as problem:
         talk.say(problem.message, ERROR)
 
 
 def _shelf() -> change.PresetShelf:
-    return change.PresetShelf(
-        lookup.folder() or "/", os.environ, load.load(os.environ, lookup.here().project)
-    )
+    caller = lookup.here()
+    return change.PresetShelf(caller.folder, os.environ, load.load(os.environ, caller.project))
 
 
-def _create(talk: ParentTalk, answer: ProfileAnswer) -> None:
-    name, shelf = str(answer.name), _shelf()
+def _create(talk: ParentTalk, name: str) -> None:
+    shelf = _shelf()
     answers = editing.ask_for_preset(PROFILE, name, GLOBAL, talk)
     if answers is None:
         raise talk.cancelled()
@@ -158,13 +161,12 @@ def _create(talk: ParentTalk, answer: ProfileAnswer) -> None:
     talk.say(describe.profile_saved(change.create(draft)))
 
 
-def _edit(talk: ParentTalk, answer: ProfileAnswer) -> None:
-    """Let the person edit the file in force as a text, until it has no flaws."""
-    draft = change.text_of(_shelf().named(str(answer.name))[0])
-    text: str | None = draft.text
+def _edit(talk: ParentTalk, name: str) -> None:
+    """Let the person edit the file in force, until it has no flaws."""
+    draft = change.text_of(_shelf().named(name)[0])
     before = draft.text
     while True:
-        text = talk.edit(draft.path, text or "")
+        text = talk.edit(draft.path, draft.text)
         if text is None or text == before:
             raise talk.cancelled()
         draft = draft._replace(text=text)
@@ -173,20 +175,6 @@ def _edit(talk: ParentTalk, answer: ProfileAnswer) -> None:
             break
         talk.say("\n".join(flaw.words() for flaw in flaws), ERROR)
     talk.say(describe.profile_saved(change.rewrite(draft)))
-
-
-def _delete(talk: ParentTalk, answer: ProfileAnswer) -> None:
-    """Remove all files of this name, after a confirmation."""
-    if answer.question is None or answer.afterwards is None:
-        return
-    if not talk.agrees(*answer.question):
-        return  # a no needs no message
-    change.remove(_shelf().named(str(answer.name)))
-    level, text = answer.afterwards
-    talk.say(text, level)
-
-
-_ACTS = {describe.CREATE: _create, describe.EDIT: _edit, describe.DELETE: _delete}
 
 
 # --- the talk ---

@@ -21,7 +21,6 @@ from tmuxagents.tools.catalogue import TOOLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
 
@@ -103,27 +102,18 @@ def _with_children(line: dict[str, Any], width: int | None) -> dict[str, Any]:
     if width is None:
         return line
     from tmuxagents import companion  # noqa: PLC0415  (for such a parent alone)
+    from tmuxagents.render import reading, rows  # noqa: PLC0415  (as above)
 
-    details = line["details"]
-    runs = details.get("windows") or (details.get("runs") if "mode" in details else None) or ()
-    return {
-        **line,
-        "children": [companion.child_line(run, time.time()) | {"rows": _rows(run, width)} for run in runs],
-    }
-
-
-def _rows(run: Mapping[str, Any], width: int) -> list[list[tuple[str, str]]]:
-    """Return the rows of an ended run, for a parent that opens it. An active run has none."""
-    if (run.get("state") or run["status"]) not in records.ENDED:
-        return []
-    from tmuxagents.render import reading, rows  # noqa: PLC0415  (for such a parent alone)
-
-    try:
-        reader = reading.StoryReader(f"{lookup.here().runs}/{run['runId']}")
-        reader.look()
-    except NoSuchRun:  # its files were removed meanwhile
-        return []
-    return rows.all_rows(reader.story.blocks[1:], width)[-_MOST_ROWS:]  # without the head
+    details, children = line["details"], []
+    for run in details.get("windows") or (details.get("runs") if "mode" in details else None) or ():
+        shown = []  # the rows of an ended run, which the parent can open
+        if (run.get("state") or run["status"]) in records.ENDED:
+            with contextlib.suppress(NoSuchRun):  # its files were removed meanwhile
+                reader = reading.StoryReader(f"{lookup.here().runs}/{run['runId']}")
+                reader.look()
+                shown = rows.all_rows(reader.story.blocks[1:], width)[-_MOST_ROWS:]  # without the head
+        children.append(companion.child_line(run, time.time()) | {"rows": shown})
+    return {**line, "children": children}
 
 
 @click.command("mcp", epilog="Example: claude mcp add tmuxagents -- tmuxagents mcp")
