@@ -220,6 +220,15 @@ def test_waiting_for_others_takes_no_slot(desk: Desk) -> None:
         assert desk.result(run_id)["status"] == "completed"
 
 
+def test_a_run_comes_after_one_whose_plan_was_edited(desk: Desk) -> None:
+    first = desk.launch("done one")
+    desk.result(first)
+    path = desk.folder(first) / "meta.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"after": ["\0", "\ud800", "../.."]}))
+    last = desk.launch("--after", first, "done got {previous}")
+    assert desk.result(last)["output"] == "got one"
+
+
 def test_after_a_run_that_is_not_there_is_refused(desk: Desk) -> None:
     done = desk("launch", "--json", "--after", "ffffffff", "x")
     assert (done.returncode, checked(done.stdout, "error")["error"]["kind"]) == (4, "unknown-run")

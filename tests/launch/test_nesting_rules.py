@@ -44,6 +44,8 @@ PLAN = {"nesting": 2, "root": TOP}
         ("2", PLAN | {"nesting": 9}, None),
         ("2", PLAN | {"nesting": "2"}, None),
         ("2", PLAN | {"root": None}, None),
+        ("2", PLAN | {"root": "\0"}, None),
+        ("2", PLAN | {"root": "../x"}, None),
         ("2", {}, None),
     ],
 )

@@ -12,7 +12,7 @@ import os
 
 from tmuxagents import tmux
 from tmuxagents.errors import BadRequest, NoSuchRun, Unusable
-from tmuxagents.records import could_begin_run_id
+from tmuxagents.records import could_begin_run_id, is_run_id
 from tmuxagents.registry import database, lookup
 from tmuxagents.runs import directory, slots, writing
 from tmuxagents.runs.inspect import inspect
@@ -159,7 +159,7 @@ def awaited(caller: Caller, after: Iterable[str]) -> set[str]:
     found: set[str] = set()
     queue = list(after)
     for run_id in queue:
-        if run_id not in found:
+        if run_id not in found and is_run_id(run_id):  # a child may have edited its plan
             found.add(run_id)
             plan = directory.read_plan(f"{caller.runs}/{run_id}")
             queue += plan.after if plan is not None else ()

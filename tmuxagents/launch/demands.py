@@ -43,6 +43,7 @@ def meet(name: str, has: Capabilities, request: LaunchRequest, preset: Preset | 
             message = f"The agent {name} has no permission levels: it may do what its tools can."
         faults.append(Fault("bad-argument", message, field="permission"))
     tools = list(preset.tools or ()) if preset else []
+    # An agent may know tools beyond its table, but not by the names in another agent's preset file.
     own = preset is None or preset.of is None or preset.of.agent == name
     knows_others = has.reads_tools and (own or not has.tools)
     names = {*has.tools, *has.tools.values()}

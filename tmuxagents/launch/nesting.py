@@ -115,7 +115,7 @@ def leave(environment: Mapping[str, str], plan: Plan) -> Leave | None:
     """Return a child's leave by its environment and the plan of its run; None if it may launch no child."""
     said = environment.get(DEPTH, "")
     depth = min(int(said), depth_of(plan)) if said.isascii() and said.isdigit() and len(said) == 1 else 0
-    return Leave(plan.root, depth - 1) if depth >= 1 and plan.root else None
+    return Leave(plan.root, depth - 1) if depth >= 1 and plan.root and is_run_id(plan.root) else None
 
 
 def bounded(run_id: str, set_up: SetUp, given: Leave | None) -> tuple[SetUp, str | None]:
