@@ -37,9 +37,7 @@ if TYPE_CHECKING:
 
     Row = list[tuple[str, str]]  # (style, text), the styles of render/styles
 
-ROUND_S = (
-    1.0  # between two looks, while a run may change without ending: queued, settled, waiting for a person
-)
+ROUND_S = 1.0  # between two looks while a run may change without ending: queued, settled, or asking a person
 LONG_ROUND_S = 3.0  # between two looks otherwise; ends arrive at once, and the parent reports launches
 LINGERS_S = 30.0  # without an active run, because the next launch is often near
 _NEWEST = 100  # runs to look at; a new run, which no entry names yet, is one of these
@@ -177,9 +175,9 @@ class Memory:
     def __init__(self, entries: Iterable[Any] = ()) -> None:
         self.runs: dict[str, Told] = {}
         for entry in entries:  # malformed ones are ignored
-            kind, data = (
-                (entry.get("customType"), entry.get("data")) if isinstance(entry, dict) else (None, None)
-            )
+            if not isinstance(entry, dict):
+                continue
+            kind, data = entry.get("customType"), entry.get("data")
             if kind not in (LAUNCHED, CHANGED) or not isinstance(data, dict):
                 continue
             run_id, status = data.get("runId"), data.get("status")

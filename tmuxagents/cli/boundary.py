@@ -25,20 +25,27 @@ if TYPE_CHECKING:
 _OF_THE_MACHINE = (
     (
         (errno.ENOSPC, errno.EDQUOT),
-        *("no-space", "No space is left on the device: {error}.", "make room: df -h"),
+        "no-space",
+        "No space is left on the device: {error}.",
+        "make room: df -h",
     ),
     (
         (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM),
-        *("no-space", "The machine has run out of something: {why}.", "ulimit -a lists the limits"),
+        "no-space",
+        "The machine has run out of something: {why}.",
+        "ulimit -a lists the limits",
     ),
     (
         (errno.EIO, errno.ENOLCK, errno.ESTALE, errno.EUCLEAN),
-        *("no-permission", "The file system does not work: {error}."),
+        "no-permission",
+        "The file system does not work: {error}.",
         "set TMUXAGENTS_HOME to a folder on a local disk",
     ),
     (
         (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EROFS, errno.ENAMETOOLONG),
-        *("no-permission", "{why}: {what}.", "set TMUXAGENTS_HOME to a folder of yours"),
+        "no-permission",
+        "{why}: {what}.",
+        "set TMUXAGENTS_HOME to a folder of yours",
     ),
 )
 _MOST_FAULTS = 20  # of one call that are reported

@@ -135,7 +135,13 @@ def profile(*, line: str, only_words: bool, alone: bool) -> None:
         return
     try:
         if answer.act == describe.CREATE:
-            _create(talk, answer.name)
+            shelf = _shelf()
+            answers = editing.ask_for_preset(PROFILE, answer.name, GLOBAL, talk)
+            if answers is None:
+                raise talk.cancelled()
+            draft = shelf.place(answer.name, kind=PROFILE, source=answers.source)
+            draft = draft._replace(text=editing.compose(answer.name, answers.fields, PROFILE))
+            talk.say(describe.profile_saved(change.create(draft)))
         elif answer.act == describe.EDIT:
             _edit(talk, answer.name)
         elif answer.question and answer.afterwards and talk.agrees(*answer.question):
@@ -149,16 +155,6 @@ def profile(*, line: str, only_words: bool, alone: bool) -> None:
 def _shelf() -> change.PresetShelf:
     caller = lookup.here()
     return change.PresetShelf(caller.folder, os.environ, load.load(os.environ, caller.project))
-
-
-def _create(talk: ParentTalk, name: str) -> None:
-    shelf = _shelf()
-    answers = editing.ask_for_preset(PROFILE, name, GLOBAL, talk)
-    if answers is None:
-        raise talk.cancelled()
-    draft = shelf.place(name, kind=PROFILE, source=answers.source)
-    draft = draft._replace(text=editing.compose(name, answers.fields, PROFILE))
-    talk.say(describe.profile_saved(change.create(draft)))
 
 
 def _edit(talk: ParentTalk, name: str) -> None:
