@@ -322,7 +322,7 @@ def test_a_round_in_which_nothing_happened_draws_nothing(home: Home) -> None:
 
     async def steps(app: TopApp, person: Pilot[int]) -> None:
         drawn: list[int] = []
-        for widget in app.query("#runs, #detail, StillLines"):
+        for widget in app.query("#runs, #detail, StillLine"):
             counted(widget, drawn)
         for _ in range(3):
             app.look()

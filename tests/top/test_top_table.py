@@ -21,9 +21,10 @@ def text(line: Spans) -> str:
     return "".join(words for _, words in line)
 
 
-def made(
-    *entries: Entry, width: int = 120, wanted: Any = CHOSEN_AT_FIRST, order: SortOrder | None = None
-) -> Table:
+USUAL = SortOrder()
+
+
+def made(*entries: Entry, width: int = 120, wanted: Any = CHOSEN_AT_FIRST, order: SortOrder = USUAL) -> Table:
     return Table(entries, width, wanted=wanted, order=order)
 
 

@@ -14,7 +14,7 @@ from textual.containers import Container
 from textual.widgets import Input
 
 from tmuxagents.top import acts, keys, panes, view
-from tmuxagents.top.panes import Detail, RunTable, StillLines
+from tmuxagents.top.panes import Detail, RunTable, StillLine
 from tmuxagents.top.runs import Transcript
 
 TYPE_CHECKING = False
@@ -81,14 +81,14 @@ class TopApp(App[int]):
 
     def compose(self) -> ComposeResult:
         """Make the widgets."""
-        yield StillLines(name="head")
+        yield StillLine(name="head")
         with Container(id="body"):
             yield RunTable()
-            yield StillLines(name="divider", filler="│")
+            yield StillLine(name="divider", filler="│")
             with Container(id="side"):
-                yield StillLines(name="title")
+                yield StillLine(name="title")
                 yield Detail()
-        yield StillLines(name="foot")
+        yield StillLine(name="foot")
         yield Input(disabled=True, compact=True)
 
     def on_mount(self) -> None:
@@ -125,7 +125,7 @@ class TopApp(App[int]):
             ),
             "foot": shown.foot(self.size.width, said, in_detail=self.in_detail),
         }
-        for widget in main.query(StillLines):
+        for widget in main.query(StillLine):
             widget.show(lines.get(widget.name or "", []))
         if entry is None:
             self._transcript = None

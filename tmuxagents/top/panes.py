@@ -38,25 +38,25 @@ def chosen(spans: Spans, width: int, *, has_colours: bool) -> Strip:
     return Strip([Segment(text, style)]).adjust_cell_length(width, style)
 
 
-class StillLines(Widget):
-    """A few lines that do not scroll."""
+class StillLine(Widget):
+    """A line that does not scroll. With a `filler`, each line of the widget repeats that instead."""
 
-    def __init__(self, *, name: str | None = None, filler: str = "") -> None:
+    def __init__(self, *, name: str, filler: str = "") -> None:
         super().__init__(name=name, id=name)
-        self._lines: Sequence[Spans] = ()
-        self._filler = filler  # every line repeats this, if given
+        self._line: Spans = []
+        self._filler = filler
 
     def show(self, line: Spans) -> None:
         """Show another line."""
-        if self._lines != [line]:
-            self._lines = [line]
+        if self._line != line:
+            self._line = line
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
         """Draw one line."""
         if self._filler:
             return strip([(ASIDE, self._filler * self.size.width)], self.size.width)
-        return strip(self._lines[y] if y < len(self._lines) else [], self.size.width)
+        return strip([] if y else self._line, self.size.width)
 
 
 class Sized(Message):

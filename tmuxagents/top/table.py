@@ -96,11 +96,11 @@ class Table:
     """The table of some runs, for one width."""
 
     def __init__(
-        self, entries: Sequence[Entry], width: int, *, wanted: Sequence[str], order: SortOrder | None = None
+        self, entries: Sequence[Entry], width: int, *, wanted: Sequence[str], order: SortOrder
     ) -> None:
         self.entries = entries
         self.width = width
-        self._order = order or SortOrder()
+        self._order = order
         longest = max((entry.name_columns for entry in entries), default=0)
         self._name = min(max(longest, _LEAST_NAME), _WIDEST_NAME, max(_LEAST_NAME, width // 3))
         # The columns that have something to show, as many as fit.
