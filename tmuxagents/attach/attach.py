@@ -68,22 +68,6 @@ def find_window(run: RunView) -> tuple[RunTarget | None, list[str]]:
 
 
 def _find(run: RunView) -> RunTarget:
-    life, recorded = _recorded(run)
-    server = tmux.Tmux(life.socket)
-    try:
-        answers = server.identity()
-        window = server.windows.find(run.run_id) if answers == life else None
-    except tmux.NoServer as why:
-        raise _out_of_reach(run, life) from why
-    if answers != life:
-        raise _out_of_reach(run, life, taken=True)
-    if window is None or window.window != recorded:
-        raise _closed(run, "it was closed, or taken apart")
-    return RunTarget(server, life, window)
-
-
-def _recorded(run: RunView) -> tuple[tmux.ServerLife, str]:
-    """Return the server and the window that the run's wrapper recorded."""
     command = f"tmuxagents attach {_short(run)}"
     if run.standing.foreign and run.machine is None:
         host = safe.line(str((run.wrapper or {}).get("host")))
@@ -92,14 +76,27 @@ def _recorded(run: RunView) -> tuple[tmux.ServerLife, str]:
     if run.wrapper is None and run.machine is None:
         message = f"Run {_short(run)} is being launched: its window is not there yet."
         raise NotPossible(message, kind="no-window", hint=f"once more in a moment: {command}")
-    place = run.place or {}
-    socket, pid, started = (place.get(key) for key in ("socketPath", "serverPid", "serverStartTime"))
-    window = place.get("window")
+    # The server and the window that the run's wrapper recorded.
+    recorded = run.place or {}
+    keys = ("socketPath", "serverPid", "serverStartTime", "window")
+    socket, pid, started, window = (recorded.get(key) for key in keys)
     if not (
         isinstance(socket, str) and type(pid) is int and type(started) is int and isinstance(window, str)
     ):
         raise _closed(run, "it was not opened in tmux by tmuxagents")
-    return tmux.ServerLife(tmux.Tmux(socket).socket, pid, started), window
+    server = tmux.Tmux(socket)
+    life = tmux.ServerLife(server.socket, pid, started)
+    # The server that answers now, and its window of this run.
+    try:
+        answers = server.identity()
+        found = server.windows.find(run.run_id) if answers == life else None
+    except tmux.NoServer as why:
+        raise _out_of_reach(run, life) from why
+    if answers != life:
+        raise _out_of_reach(run, life, taken=True)
+    if found is None or found.window != window:
+        raise _closed(run, "it was closed, or taken apart")
+    return RunTarget(server, life, found)
 
 
 def _closed(run: RunView, why: str) -> NotPossible:
