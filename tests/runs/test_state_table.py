@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import resource
 import signal
 import subprocess
 import time
@@ -19,6 +21,7 @@ from tmuxagents.records import LOST_MESSAGE, Identity
 from tmuxagents.runs import documents, endings, events, output, writing
 from tmuxagents.runs.conclude import NEVER_OPENED, conclude
 from tmuxagents.runs.inspect import inspect
+from tmuxagents.runs.reading import RunReader
 from tmuxagents.system import process
 from tmuxagents.tools.door import Child
 
@@ -123,6 +126,36 @@ def test_when_a_run_began_is_known_though_a_full_disk_has_swallowed_the_event(ho
     recorded(run, {**FAILED, "startedAt": 1000.5, "endedAt": 1003.0, "durationMs": 2500})
     shown = inspect(str(run.folder)).document(2000.0)
     assert (shown["status"], shown["startedAt"], shown["elapsedSeconds"]) == ("failed", 1000.5, 2.5)
+
+
+@contextlib.contextmanager
+def no_descriptors() -> Iterator[None]:
+    """Let this process open no more files."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = os.open("/", os.O_RDONLY)
+    os.close(free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_what_could_not_be_read_is_read_at_the_next_look(wrapper: int, run: Run) -> None:
+    wrapped_by(run, identity(wrapper))
+    told(run, STARTED)
+    reading = RunReader()
+
+    def look() -> str | None:
+        with no_descriptors(), pytest.raises(OSError, match="Too many open files"):
+            reading.facts(str(run.folder), "here" if reading.wrapper else None)
+        assert reading.has_news(str(run.folder))
+        assert reading.facts(str(run.folder)).presence == "here"
+        return reading.state.text
+
+    assert look() is None
+    told(run, *ANSWERED)
+    assert look() == "fine"
 
 
 def test_a_forged_moment_of_the_end_is_none(home: Home) -> None:

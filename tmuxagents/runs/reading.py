@@ -22,11 +22,13 @@ from tmuxagents.text import jsonline
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
+    from typing import Any, TypeVar
 
     from tmuxagents.runs.events import Event
     from tmuxagents.runs.marks import Mark
     from tmuxagents.runs.narration import Call
+
+    _T = TypeVar("_T")
 
 
 # --- checkpoints ------------------------------------------------------------------------------------------
@@ -162,8 +164,8 @@ class RunReader:
                 # Only events count now: a result beside a living wrapper is not the wrapper's.
                 self._read_events(run_dir)
                 return Facts(presence=presence, started=self._started, result=None)
-            if self._is_new(run_dir, directory.MACHINE):
-                self.machine = directory.read_machine(run_dir)
+            read = self._read_if_new
+            self.machine = read(run_dir, directory.MACHINE, directory.read_machine, self.machine)
             wrapper = self._read_wrapper(run_dir)
             where = presence or presence_of(wrapper, self.machine)
             text, self._checkpoint = self._checkpoint, None
@@ -174,9 +176,8 @@ class RunReader:
                 self._events, self._offset, self._tail = point.mark[:2], point.offset, point.tail
                 self._lines, self._since, self._started = point.lines, point.mark, True
             self._read_events(run_dir)
-            if self._is_new(run_dir, directory.RESULT):
-                self._result = directory.read_result(run_dir)
-            result = self._result
+            result = read(run_dir, directory.RESULT, directory.read_result, self._result)
+            self._result = result
             if self._since is not None and where not in GOES_ON and result is None:
                 self._begin_anew(None)
                 self._marks.clear()
@@ -212,26 +213,30 @@ class RunReader:
         return any(mark_of(f"{run_dir}/{name}") != self._marks.get(name) for name in names)
 
     def _read_wrapper(self, run_dir: str) -> dict[str, Any] | None:
-        if self._is_new(run_dir, directory.WRAPPER):
-            # wrapper.json never changes; a living wrapper writes it again if it was removed.
-            self.wrapper = directory.read_wrapper(run_dir) or self.wrapper
+        # wrapper.json never changes; a living wrapper writes it again if it was removed.
+        found = self._read_if_new(run_dir, directory.WRAPPER, directory.read_wrapper, self.wrapper)
+        self.wrapper = found or self.wrapper
         return self.wrapper
 
-    def _is_new(self, run_dir: str, name: str) -> bool:
-        mark = mark_of(f"{run_dir}/{name}")
-        known = mark is not None and self._marks.get(name) == mark
-        self._marks[name] = mark  # taken before the reading, so that later changes are new again
-        return not known
+    def _read_if_new(self, run_dir: str, name: str, read: Callable[[str], _T], known: _T) -> _T:
+        """Return what `read` finds in a file, or the `known` value if the file has not changed."""
+        mark = mark_of(f"{run_dir}/{name}")  # taken before the reading, so that later changes are new again
+        if mark is not None and mark == self._marks.get(name):
+            return known
+        found = read(run_dir)
+        self._marks[name] = mark  # only now: a file that could not be read is new again
+        return found
 
     def _read_events(self, run_dir: str) -> None:
-        if not self._is_new(run_dir, directory.EVENTS):
-            return
-        mark = self._marks[directory.EVENTS]
+        path = f"{run_dir}/{directory.EVENTS}"
+        mark = mark_of(path)  # before the reading, as above
         if mark is None:
+            self._marks[directory.EVENTS] = None
             if self._since is not None:
                 self._begin_anew(None)  # the checkpoint has events that are gone
             return
-        path = f"{run_dir}/{directory.EVENTS}"
+        if mark == self._marks.get(directory.EVENTS):
+            return
         if mark[:2] != self._events or mark[2] < self._offset or not self._is_same_log(path, mark):
             self._begin_anew(mark[:2])
         self._read_in = self.folder
@@ -239,26 +244,25 @@ class RunReader:
             before = self._offset
             lines, self._offset = directory.read_lines(path, before, _SLICE)
             if self._offset == before:
-                return
-            if lines:
-                self._tail = (lines[-1] + b"\n")[-_TAIL:]
-                self._lines += len(lines)
-                self._fold(lines)
-            else:
+                break  # the rest is no whole line yet
+            if not lines:
                 self._tail = directory.read_before(path, self._offset, _TAIL)
                 self.activity = _TOO_LONG
-        if self._offset < mark[2]:
+                continue
+            self._tail = (lines[-1] + b"\n")[-_TAIL:]
+            self._lines += len(lines)
+            early, self._early = lines[: self._early], max(0, self._early - len(lines))
+            self._started = self._started or any(b'"type":"run_started"' in line for line in early)
+            for event in filter(None, map(events.decode, lines)):
+                lifecycle.apply(self.state, event)
+                self.activity = self._narrator.phrase(event) or self.activity
+                if self._take is not None:
+                    self._take(event)
+        is_too_much = self._offset >= directory.MOST_BYTES or self._lines >= _MOST_LINES
+        if is_too_much and self._offset < mark[2]:
             self.activity = _TOO_MUCH
             self.state.settled = False  # the rest may show that the child went on, so nothing is proven
-
-    def _fold(self, lines: list[bytes]) -> None:
-        early, self._early = lines[: self._early], max(0, self._early - len(lines))
-        self._started = self._started or any(b'"type":"run_started"' in line for line in early)
-        for event in filter(None, map(events.decode, lines)):
-            lifecycle.apply(self.state, event)
-            self.activity = self._narrator.phrase(event) or self.activity
-            if self._take is not None:
-                self._take(event)
+        self._marks[directory.EVENTS] = mark  # only now, as above
 
     def _is_same_log(self, path: str, mark: Mark) -> bool:
         """Say whether this is the log that we have read: another one may have its inode and length."""

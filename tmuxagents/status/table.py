@@ -112,6 +112,13 @@ def _cells(shown: SnapshotRow, now: float, *, is_narrow: bool) -> dict[str, str]
     took = NONE if run["startedAt"] is None else figures.span(run["elapsedSeconds"])
     limit = run["timeout"] if run["status"] == records.RUNNING and took != NONE and not is_narrow else None
     limit = limit if type(limit) in (int, float) else None
+    if run["status"] not in records.ENDED:
+        activity = words.plain(words.doing(shown))
+    elif run["status"] != records.COMPLETED:
+        activity = words.cause(words.plain(run["errorMessage"]))
+    else:  # the start of its answer
+        first = next((line for line in (run["output"] or "").splitlines() if line.strip()), "")
+        activity = safe.line(first).lstrip("#> ").replace("**", "").replace("`", "") or NONE
     return {
         _SIGN: STATES[state(run)][0],
         _ID: shown.short,
@@ -122,19 +129,8 @@ def _cells(shown: SnapshotRow, now: float, *, is_narrow: bool) -> dict[str, str]
         _AGE: figures.age(now - run["createdAt"]) if run["createdAt"] else NONE,
         _MODEL: words.cell(run["model"]).rpartition("/")[2],
         _COST: figures.money(run["usage"]["cost"] or 0.0) or NONE,
-        _ACTIVITY: _activity(shown),
+        _ACTIVITY: activity,
     }
-
-
-def _activity(shown: SnapshotRow) -> str:
-    """Return what a run is doing; if it has ended, the start of its answer, or why it failed."""
-    run = shown.run
-    if run["status"] not in records.ENDED:
-        return words.plain(words.doing(shown))
-    if run["status"] != records.COMPLETED:
-        return words.cause(words.plain(run["errorMessage"]))
-    first = next((line for line in (run["output"] or "").splitlines() if line.strip()), "")
-    return safe.line(first).lstrip("#> ").replace("**", "").replace("`", "") or NONE
 
 
 # --- laid out ---------------------------------------------------------------------------------------------
