@@ -204,9 +204,10 @@ def read_lines(path: str, offset: int, most: int = _MUCH) -> tuple[list[bytes], 
         if size <= offset:
             return [], offset
         os.lseek(handle, offset, os.SEEK_SET)
-        text = b""
-        while len(text) < LONGEST_LINE and b"\n" not in text and (piece := os.read(handle, most)):
-            text += piece
+        pieces = [os.read(handle, most)]
+        while pieces[-1] and b"\n" not in pieces[-1] and sum(map(len, pieces)) < LONGEST_LINE:
+            pieces.append(os.read(handle, most))
+        text = b"".join(pieces)
         end = text.rfind(b"\n")
         if end < 0:
             return [], _data_from(handle, offset + len(text)) if len(text) >= LONGEST_LINE else offset

@@ -245,24 +245,27 @@ class RunReader:
             lines, self._offset = directory.read_lines(path, before, _SLICE)
             if self._offset == before:
                 break  # the rest is no whole line yet
-            if not lines:
+            if lines:
+                self._tail = (lines[-1] + b"\n")[-_TAIL:]
+                self._lines += len(lines)
+                self._fold(lines)
+            else:
                 self._tail = directory.read_before(path, self._offset, _TAIL)
                 self.activity = _TOO_LONG
-                continue
-            self._tail = (lines[-1] + b"\n")[-_TAIL:]
-            self._lines += len(lines)
-            early, self._early = lines[: self._early], max(0, self._early - len(lines))
-            self._started = self._started or any(b'"type":"run_started"' in line for line in early)
-            for event in filter(None, map(events.decode, lines)):
-                lifecycle.apply(self.state, event)
-                self.activity = self._narrator.phrase(event) or self.activity
-                if self._take is not None:
-                    self._take(event)
         is_too_much = self._offset >= directory.MOST_BYTES or self._lines >= _MOST_LINES
         if is_too_much and self._offset < mark[2]:
             self.activity = _TOO_MUCH
             self.state.settled = False  # the rest may show that the child went on, so nothing is proven
         self._marks[directory.EVENTS] = mark  # only now, as above
+
+    def _fold(self, lines: list[bytes]) -> None:
+        early, self._early = lines[: self._early], max(0, self._early - len(lines))
+        self._started = self._started or any(b'"type":"run_started"' in line for line in early)
+        for event in filter(None, map(events.decode, lines)):
+            lifecycle.apply(self.state, event)
+            self.activity = self._narrator.phrase(event) or self.activity
+            if self._take is not None:
+                self._take(event)
 
     def _is_same_log(self, path: str, mark: Mark) -> bool:
         """Say whether this is the log that we have read: another one may have its inode and length."""
