@@ -180,7 +180,6 @@ class DuplexWatch(ChildWatch):
             self._look(now)
 
     def _decide(self, now: float) -> None:
-        self._input.flush()
         if now >= self._looked_at + LOOK_EVERY_S:
             self._look(now)
         for one in self._questions.overdue(now):

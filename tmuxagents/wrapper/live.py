@@ -138,7 +138,7 @@ class BridgeTalk:
     """The orders to a live child, and the messages among them that it has not taken yet."""
 
     def __init__(self, bridge: Bridge, inbox: Inbox, *, has_task: bool, ask_limit_s: float) -> None:
-        self._bridge = bridge
+        self.bridge = bridge
         self._inbox = inbox
         self.has_task = has_task
         self.ask_limit_s = ask_limit_s  # after this a question is denied, unless a person has the child
@@ -147,28 +147,19 @@ class BridgeTalk:
         # number -> message, and until when we wait for the child to take it
         self._ordered: dict[int, tuple[InboxMessage, float]] = {}
 
-    @property
-    def waiting(self) -> int | None:
-        """Return the descriptor to wait on until more orders can be given."""
-        return self._bridge.waiting
-
-    def go_on(self) -> None:
-        """Give the orders that could not be given yet."""
-        self._bridge.flush()
-
     def begin(self, now: float) -> None:
         """Give the first orders, now that the bridge is there."""
         if self._is_begun:
             return
         self._is_begun = True
-        self._bridge.forget_names()
+        self.bridge.forget_names()
         if self.has_task:
-            self._bridge.order({"order": "task"})
+            self.bridge.order({"order": "task"})
         self.look(now)
 
     def look(self, now: float) -> None:
         """Pass on new messages from the inbox."""
-        if not self._is_begun or self._bridge.waiting is not None:
+        if not self._is_begun or self.bridge.waiting is not None:
             return  # the messages stay in the inbox until the child can take them
         for message in self._inbox.fresh():
             if message.kind == INBOX_ANSWER:
@@ -176,26 +167,26 @@ class BridgeTalk:
                 continue
             self._ordered[message.inbox_id] = message, now + _TAKEN_WITHIN_S
             what = {"inboxId": message.inbox_id, "kind": message.kind, "text": message.text}
-            self._bridge.order({"order": "abort" if message.kind == STOP else "say", **what})
+            self.bridge.order({"order": "abort" if message.kind == STOP else "say", **what})
 
     def answer(self, ask: str, answer: str, by: str) -> None:
         """Pass on an answer to a question, once."""
         if ask not in self._answered:
             self._answered.add(ask)
-            self._bridge.order({"order": "answer", "ask": ask, "answer": answer, "by": by})
+            self.bridge.order({"order": "answer", "ask": ask, "answer": answer, "by": by})
 
     def taken(self, number: int) -> Event | None:
         """Record that the child has taken a message; return the event, None if no such message was sent."""
         message, _ = self._ordered.pop(number, (None, 0.0))
         return None if message is None else events.message_sent(number, message.kind, message.text)
 
-    def busy_until(self, now: float) -> float | None:
-        """Return until when the child may still take a message; None if no message is under way."""
-        return max((until for _, until in self._ordered.values() if until > now), default=None)
+    def is_busy(self, now: float) -> bool:
+        """Say whether the child may still take a message that is under way."""
+        return any(until > now for _, until in self._ordered.values())
 
     def let_leave(self, settlings: int) -> None:
         """Let the child exit, unless it has done more work since its `settlings`-th settling."""
-        self._bridge.order({"order": "leave", "settlings": settlings})
+        self.bridge.order({"order": "leave", "settlings": settlings})
 
 
 _SIZE = 256 * 1024

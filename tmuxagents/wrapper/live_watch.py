@@ -48,7 +48,8 @@ class LiveWatch(ChildWatch):
     ) -> None:
         super().__init__(parts, reader)
         self._live = reader
-        self._talk = self._channel = talk
+        self._talk = talk
+        self._channel = talk.bridge
         self._rests = rests
         self._begin_by: float | None = begun_at + BEGIN_WITHIN_S if talk.has_task else None
         self._is_opened_for_them = not talk.has_task
@@ -123,7 +124,6 @@ class LiveWatch(ChildWatch):
 
     def _decide(self, now: float) -> None:
         self._ladder.step(now)
-        self._talk.go_on()
         if self._ladder.begun:
             return
         if now >= self._looked_at + LOOK_EVERY_S:
@@ -139,7 +139,7 @@ class LiveWatch(ChildWatch):
             self._rests()
         elif self._left_at is None:  # the child may leave, unless a message to it is under way
             self._look(now)
-            if self._talk.busy_until(now) is None:
+            if not self._talk.is_busy(now):
                 self._left_at = now
                 self._talk.let_leave(self._live.settlings)
         elif now >= self._leave_by():

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tmuxagents.wrapper.child import Ladder
     from tmuxagents.wrapper.duplex import ChildInput
     from tmuxagents.wrapper.guards import Guards
-    from tmuxagents.wrapper.live import BridgeTalk
+    from tmuxagents.wrapper.live import Bridge
     from tmuxagents.wrapper.signals import Console
 
 _LONGEST_WAIT_MS = 3_600_000  # poll takes no more than 24 days, and an early wake-up is harmless
@@ -62,7 +62,7 @@ class ChildWatch:
         self._guarded_until = parts.guards.deadline()  # may be too early, since output postpones the deadline
         self._poll = select.poll()
         self._polled: tuple[int | None, ...] = ()
-        self._channel: ChildInput | BridgeTalk | None = None  # on which text to the child may wait
+        self._channel: ChildInput | Bridge | None = None  # holds text that the child has not taken yet
 
     @property
     def lacks_usage(self) -> bool:
@@ -92,6 +92,8 @@ class ChildWatch:
                 self._note_settling(now)
                 self._recorder.flush(now)
                 return Exit(code) if code >= 0 else Exit(None, process.signal_name(-code))
+            if self._channel is not None:
+                self._channel.flush()
             self._decide(now)
             self._recorder.flush(now)
             if self._ladder.hopeless:
