@@ -22,6 +22,7 @@ MORE = f"Go on. #script:text #say:{endings.HELLO}"
 PRESET = "---\nname: keeper\ndescription: Keeps the light\nagent: {agent}\n---\n{text}\n"
 ASK_TIMEOUT_S = "3"
 USAGE_ERROR = 2
+KEPT_NONE = "before its child kept the session"  # an agent that is killed may have written nothing yet
 
 
 @dataclass
@@ -219,7 +220,8 @@ class Trial:
             if ending.remembers:
                 wrong.append(f"resume: {cause[:200]}")
             return
-        if ending.remembers and "replaying" in done.stderr and self.cell.brand not in endings.REPLAYED:
+        is_replay = "replaying" in done.stderr and KEPT_NONE not in done.stderr
+        if ending.remembers and is_replay and self.cell.brand not in endings.REPLAYED:
             wrong.append("resumed by a replay, not in the agent's own session")
         again = done.stdout.strip()
         after = place.ended(again, 120)

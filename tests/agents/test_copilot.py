@@ -213,6 +213,30 @@ def test_what_the_session_had_used_before_is_not_counted_again() -> None:
     assert child.told("usage")[0]["cacheWrite"] == 0
 
 
+def logged(kind: str, **data: Any) -> bytes:
+    """Return a line of the session's own log."""
+    return json.dumps({"type": kind, "data": data}, separators=(",", ":")).encode()
+
+
+def test_the_log_of_the_session_knows_best_what_was_used_before() -> None:
+    shut = json.loads(written(USED))  # this replaces what came before it
+    lines = [
+        logged("session.usage_record", usage={"inputTokens": 10_000}),
+        logged("session.shutdown", accountingSnapshot=shut),
+        logged("session.usage_record", usage={"inputTokens": 7, "outputTokens": 2}),
+        logged("session.shutdown"),
+        b"{",
+    ]
+    assert all(line.startswith(AGENT.about_usage) for line in lines[:-1])
+    child = end(answer(heard({"input": 60_000})))
+    child.reader.note_session(lines)
+    child.exit(0, written({**USED, "inputTokens": 207, "outputTokens": 42}))
+    (told,) = child.told("usage")
+    assert (told["input"], told["output"], told["cacheRead"]) == (100, 20, 0)
+    assert AGENT.session_log(None, {}) is AGENT.session_log("../x", {}) is None
+    assert AGENT.session_log("u", {"HOME": "/h"}) == "/h/.copilot/session-state/u/events.jsonl"
+
+
 def test_what_a_broken_run_used_counts() -> None:
     child = heard()
     assert child.exit(None, written(USED)).reason == "signal"

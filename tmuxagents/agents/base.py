@@ -30,6 +30,7 @@ class Agent:
     home_variable = "HOME"  # names the folder of the agent's own settings and login
     prompt_link: str | None = None  # the name that a file must have to be part of the system prompt
     keeps_sessions = True  # it can continue a session by its id
+    about_usage: tuple[bytes, ...] = ()  # beginnings of the lines on usage in its log of a session
     keeps_unanswered = True  # it also keeps a new session in which the model has not answered
 
     @property
@@ -74,6 +75,10 @@ class Agent:
     def session(self, _text: str) -> ChildSession:
         """Read a session file, for a child that continues the session. Most agents have no such files."""
         return ChildSession(problem="does not belong to this agent")
+
+    def session_log(self, _session: str | None, _environment: Mapping[str, str]) -> str | None:
+        """Return the path of its own log of a session, if we know it and the log has the usage so far."""
+        return None
 
     if TYPE_CHECKING:
 
@@ -134,6 +139,9 @@ class Reader:
 
     def note_late(self, _now: float) -> None:
         """Note that lines read at this (monotonic) time may have been printed a moment before."""
+
+    def note_session(self, _lines: Sequence[bytes]) -> None:
+        """Take the lines on usage in the agent's log of the session, from before this child."""
 
     def overheard(self, _line: bytes) -> Sequence[Event]:
         """Return more events for a line of stderr; the line itself is always an event."""

@@ -132,6 +132,11 @@ def changed(run_id: str, names: Iterable[str]) -> str:
     return f"Run {run_id} is not as it was launched: {files} in it has been changed or removed."
 
 
+def not_kept(run_id: str) -> str:
+    """Say that the agent has no session of a run."""
+    return f"run {run_id[:_SHORT]} ended before its child kept the session"
+
+
 def file_problem(run_id: str, what: str) -> str:
     """Say what is wrong with the session file of a run."""
     return f"the session file of run {run_id[:_SHORT]} {what}"

@@ -219,6 +219,19 @@ def _variables(plan: Plan, settings: Settings, keyed: Preset | None) -> tuple[di
     return {**found, **of_key}, warnings
 
 
+def lacks_log(launcher: Launcher, plan: Plan, session: str, keyed: Preset | None) -> bool:
+    """Say whether the agent of a run has kept nothing of its session: it may have been killed before.
+
+    If even the folder of its sessions is missing, they are in a place that we do not know.
+    """
+    variables, _ = _variables(plan, launcher.settings, keyed)
+    environment = {**launcher.environment, **variables}
+    log = installed.agent_of(plan.agent, launcher.settings).session_log(session, environment)
+    if log is None or not os.path.isdir(os.path.dirname(os.path.dirname(log))):
+        return False
+    return not os.path.exists(log)
+
+
 # --- the runs of one call -------------------------------------------------------------------------------
 
 

@@ -257,9 +257,10 @@ class _Turn:
         run_id = self._before.run_id
         agent = find(self._before.plan.agent, self._before.plan.agent_kind)
         if agent is not None and agent.keeps_sessions:
-            return continued.kept_session(
-                self._before.plan, self._before.state, keeps_unanswered=agent.keeps_unanswered
-            )
+            plan, state = self._before.plan, self._before.state
+            kept = continued.kept_session(plan, state, keeps_unanswered=agent.keeps_unanswered)
+            lost = kept.id and prepare.lacks_log(self._launcher, plan, kept.id, self._set_up.keyed)
+            return ChildSession(problem=continued.not_kept(run_id)) if lost else kept
         own = f"{os.path.realpath(self._launcher.caller.runs)}/{run_id}/{directory.SESSION}"
         # Like the files for a prompt, it is read whole, up to a limit, and no other file in its place.
         found = prompt_file.read(own, limit=SESSION_LIMIT, may=lambda there: there == own)

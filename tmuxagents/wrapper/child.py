@@ -11,7 +11,7 @@ import os
 from tmuxagents.agents import environment
 from tmuxagents.cpython import ignoring, signal
 from tmuxagents.records import NEVER
-from tmuxagents.runs import events, leftovers, writing
+from tmuxagents.runs import directory, events, leftovers, writing
 from tmuxagents.system import places, process
 
 TYPE_CHECKING = False
@@ -43,6 +43,7 @@ class Start:
     ) -> None:
         handed = claim.handed
         self.tried = False  # whether a child may exist; while False, there is none
+        self.logged: list[bytes] = []  # lines on usage in the agent's log of the session that goes on
         self._claim = claim
         self._environment = own
         self._settings = in_force
@@ -71,6 +72,8 @@ class Start:
             os.close(prompt)
             prompt = talk.pipe()
         streams = (0, 1, err_child) if live else (prompt, out_child, err_child)
+        if live is None:
+            self._read_log(agent, surroundings)
         self.tried = True
         writing.begin_session(self._claim.run_dir)
         try:
@@ -84,6 +87,16 @@ class Start:
         if live is not None:
             live.started(child)
         return child, (out, err)
+
+    def _read_log(self, agent: Agent, surroundings: Mapping[str, str]) -> None:
+        """Read what was used in the session before: a run that was killed has not told all that it used."""
+        path = agent.session_log(self._claim.plan.child_session, surroundings)
+        offset, after = -1, 0
+        with ignoring(OSError):
+            while path is not None and offset != after:
+                offset = after
+                lines, after = directory.read_lines(path, offset)
+                self.logged += [line for line in lines if line.startswith(agent.about_usage)]
 
     def _surroundings(self, agent: Agent, live: Live | None) -> dict[str, str]:
         plan = self._claim.plan

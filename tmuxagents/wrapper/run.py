@@ -224,6 +224,7 @@ class WrapperRun:
         """Watch the child until it ends, then end its leftovers; return the ending of the run."""
         ladder = parts.ladder
         reader = talk.talker if talk else agent.reader(self._plan, self._run_dir)
+        reader.note_session(self._starting.logged)
         if live is not None:
             watch: ChildWatch = live.watch(parts, begun_at=self._begun)
         else:

@@ -49,6 +49,7 @@ class Copilot(Agent):
     how_to_log_in = "run: copilot login"
     home_variable = "COPILOT_HOME"
     prompt_link = "preset.instructions.md"
+    about_usage = (b'{"type":"session.usage_record"', b'{"type":"session.shutdown"')
     tools = ("view", "bash", "edit", "create", "grep", "glob")
 
     def arguments(self, plan: Plan, run_dir: str) -> list[str]:
@@ -86,6 +87,13 @@ class Copilot(Agent):
     def reader(self, plan: Plan, _run_dir: str) -> CopilotReader:
         """Return a reader for one child."""
         return CopilotReader(plan.child_session or session_uuid(plan), plan.baseline or {})
+
+    def session_log(self, session: str | None, environment: Mapping[str, str]) -> str | None:
+        """Return the log of a session. It has what a run used that was killed, and had told nothing."""
+        if session is None or "/" in session:
+            return None
+        home = environment.get(self.home_variable) or f"{environment.get('HOME', '')}/.copilot"
+        return f"{home}/session-state/{session}/events.jsonl"
 
     def agent_files(self) -> AgentFiles:
         """Return the meaning of its own agent files."""

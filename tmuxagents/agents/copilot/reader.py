@@ -17,6 +17,7 @@ from tmuxagents.runs import events
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from tmuxagents.runs.events import Event
@@ -44,6 +45,7 @@ class CopilotReader(LineReader):
         super().__init__()
         self._session = session
         self._baseline = baseline or {}
+        self._logged: dict[str, int] = {}  # earlier usage by the session's own log, which knows more
         self._idle = False  # its work is done, and was not broken off
         self._failed = False
         self._why: str | None = None  # of the last request that failed
@@ -132,17 +134,34 @@ class CopilotReader(LineReader):
         reason = "length" if self.is_cut else "stop"
         return [*told, *self.finish(reason if self._idle else None)]
 
+    def note_session(self, lines: Sequence[bytes]) -> None:
+        """Take the usage so far from the session's log: that of its last shutdown, and of each call since."""
+        for line in lines:
+            raw = raw_json.parse(line) or {}
+            data = raw_json.table(raw.get("data"))
+            if raw.get("type") == "session.usage_record":
+                call = figures_of([raw_json.table(data.get("usage"))])
+                self._logged = {key: self._logged.get(key, 0) + call[key] for key in _FIGURES}
+            elif models := raw_json.table(data.get("accountingSnapshot")).get("modelMetrics"):
+                self._logged = _figures_of_models(models)
+
     def used(self, text: bytes) -> list[Event]:
         """Return the run's usage. The file that Copilot writes at its exit counts the whole session."""
-        models = raw_json.table((raw_json.parse(text) or {}).get("modelMetrics")).values()
-        whole = figures_of([raw_json.table(raw_json.table(model).get("usage")) for model in models])
-        own = {key: max(0, whole[key] - raw_json.count(self._baseline.get(key))) for key in _FIGURES}
+        whole = _figures_of_models((raw_json.parse(text) or {}).get("modelMetrics"))
+        before = self._logged or self._baseline
+        own = {key: max(0, whole[key] - raw_json.count(before.get(key))) for key in _FIGURES}
         return usage_of(own, "session")
 
     def left(self, exit_code: int | None) -> list[Event]:
         """Report that Copilot refused its command line, if it exited without a line."""
         begun = self.settled or self.model is not None
         return [] if begun or exit_code not in _REFUSALS else self.finish("config")
+
+
+def _figures_of_models(models: Any) -> dict[str, int]:
+    """Return the usage of all models together."""
+    each = raw_json.table(models).values()
+    return figures_of([raw_json.table(raw_json.table(model).get("usage")) for model in each])
 
 
 def figures_of(models: list[dict[str, Any]]) -> dict[str, int]:
