@@ -1,4 +1,4 @@
-"""A session that an agent keeps itself, after the agent was killed: what was used, and whether it is there."""
+"""A session that an agent keeps itself, after the agent was killed: what was used, and if it is there."""
 
 from __future__ import annotations
 
