@@ -41,6 +41,8 @@ _GIVEN_BACK = b"\x1b[0m\x1b[?25h\x1b[?1049l"
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 _PIECE = 4096
 _LOCAL_FLAGS, _INPUT_FLAGS = 3, 0
+_UNFINISHED = re.compile(rb"\x1b(?:O|\[[^@-~]*)?\Z")  # the first part of an escape sequence, or Escape
+_REST_S = 0.05  # how long the rest of a sequence may take
 _KEY = re.compile(r"\x1b(?:O.?|\[[^@-~]*[@-~]?)?|.", re.DOTALL)  # an escape sequence, or a letter
 _SEQUENCES = {
     **{f"\x1b[{letter}": name for letter, name in zip("ABHF", ("up", "down", "home", "end"), strict=True)},
@@ -188,9 +190,15 @@ class FullScreen:
         if _IN not in ready:
             return b""
         try:
-            return os.read(_IN, _PIECE) or None
+            piece = os.read(_IN, _PIECE)
+            while _UNFINISHED.search(piece) and select.select([_IN], [], [], _REST_S)[0]:
+                rest = os.read(_IN, _PIECE)
+                if not rest:
+                    break
+                piece += rest
         except OSError:
             return None
+        return piece or None
 
     def _take(self) -> None:
         now = [*self._before]
