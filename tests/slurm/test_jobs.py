@@ -28,7 +28,7 @@ def test_a_queue_is_read_by_its_columns() -> None:
             line("PENDING", "Nodes required for job are DOWN, DRAINED or reserved"),
             line("FAILED", "NonZeroExitCode", "768", name="other"),
             "slurm_load_jobs error: Invalid job id specified",
-            line("RUNNING", status="n/a"),
+            line("RUNNING", status="²"),
         ]
     )
     waiting, other, running = jobs.queue(text)

@@ -112,8 +112,8 @@ def queue(text: str) -> Iterator[Job]:
         for width in _WIDTHS.values():
             cells.append(line[start : start + width].strip())
             start += width
-        if cells[0].isdigit():
-            status = int(cells[4]) if cells[4].isdigit() else 0
+        if cells[0].isdecimal():
+            status = int(cells[4]) if cells[4].isdecimal() else 0
             yield Job(cells[0], cells[1], cells[2], cells[3], status)
 
 

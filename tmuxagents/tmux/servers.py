@@ -41,7 +41,7 @@ class ServerLife(NamedTuple):
         return self.start_time is not None and process.start_time(self.pid) == self.start_time
 
     def look_for_ended(self) -> None:
-        """Have it ask the kernel which of its programs have ended.
+        """Make the server ask the kernel which of its programs have ended.
 
         On a busy machine tmux 3.3a misses the signal of an end about once in 500 times. Then it knows no exit
         code until the next program ends.
