@@ -96,7 +96,7 @@ def test_the_version(home: Home, word: str) -> None:
 
 
 def test_json_is_asked_for_before_the_verb_too(home: Home) -> None:
-    for verb in (["poll"], ["presets", "list"], ["models"]):
+    for verb in (["poll"], ["presets", "list"], ["presets", "ls"], ["models"]):
         before, after = (
             json.loads(home.command(*line).stdout) for line in (["--json", *verb], [*verb, "--json"])
         )

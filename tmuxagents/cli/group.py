@@ -88,8 +88,10 @@ class Verbs(click.Group):
         found = super().resolve_command(ctx, args)
         command = found[1]
         if ctx.meta.get(_JSON) and command is not None:  # the verb prints JSON, as with its own --json
-            below = command.commands if isinstance(command, click.Group) else {}
-            wanted = next((below[word] for word in args[1:] if word in below), command)
+            wanted = command
+            if isinstance(command, click.Group):
+                below = (command.get_command(ctx, word) for word in args[1:])
+                wanted = next(filter(None, below), command)
             flag = next((param for param in wanted.params if "--json" in param.opts), None)
             if flag is None:
                 hint = f"see tmuxagents {name} --help"
