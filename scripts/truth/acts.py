@@ -131,9 +131,11 @@ def take_over(desk: Desk, run_id: str) -> None:
         return typed in screen()
 
     wait_until("what is typed is not shown", is_typed)
-    desk.tmux("send-keys", "-t", window, "Enter")
-    with suppress(AssertionError):  # Claude Code tells of it once the tool is done
-        eventually(lambda: run_of(desk, run_id).get("attended"), _SHOWN_WITHIN_S)
+    for _ in range(2):  # Codex takes an Enter right after other keys for a part of what is pasted
+        desk.tmux("send-keys", "-t", window, "Enter")
+        with suppress(AssertionError):  # Claude Code tells of it once the tool is done
+            eventually(lambda: run_of(desk, run_id).get("attended"), _SHOWN_WITHIN_S)
+            break
     (desk.home.project / GATE).touch()
     wait_until("it does not answer", lambda: SECOND in said_by(desk, run_id))
     wait_until("it does not settle", lambda: rests(desk, run_id))

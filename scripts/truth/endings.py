@@ -181,6 +181,7 @@ ENDINGS = [
     ),
 ]
 REPLAYED = ("gemini-acp",)  # its session is lost once it has been loaded, so we tell what was said before
+TELLS_ITS_OWN = ("copilot",)  # its usage is that of the run alone, also after one that told nothing
 # What their streams do not tell: the answer reads like a whole one.
 UNTOLD: dict[str, tuple[str, ...]] = {
     "gemini": ("length", "refusal"),
