@@ -115,7 +115,7 @@ ENDS = {  # what a window's program does, and what is said of it
     "its pane is dead": ("echo no room here; sleep 0.3; exit 7", "with exit code 7: no room here"),
     "it is killed": ("kill -9 $$", "its program ended at once"),
     "its window is closed": ("tmux kill-pane -t $TMUX_PANE", "it was closed at once."),
-    "its server is killed": ("kill -9 $PPID", "server ended at once."),
+    "its server is killed": ("sleep 0.3; kill -9 $PPID", "server ended at once."),  # once it has answered us
 }
 
 
