@@ -1,5 +1,7 @@
 """The only table of the supported agents. The module of an agent is imported when it is needed.
 
+docs/agents.md, "A new brand is a module or a folder", says what another one needs.
+
 Joins.
 """
 

@@ -1,4 +1,7 @@
-"""Models: which one a name means, and whether it is available; and who launches a run. Pure."""
+"""Models: which one a name means, and whether it is available. Pure.
+
+Also: whether a person or an agent launches a run.
+"""
 
 from __future__ import annotations
 

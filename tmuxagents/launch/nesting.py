@@ -1,8 +1,9 @@
-"""Children that may launch children: which may, how deep, and how many runs may share one root. Joins.
+"""Children that may launch children: which of them may, how many levels deep, and how many runs. Joins.
 
-Only the user's own presets allow nesting. The plan of a child's run sets the limit, and the child's
-environment can only lower it. This is a rule for agents that follow rules, not a sandbox: docs/presets.md
-describes what it does not prevent.
+A limited number of runs may descend from one first run, the root; ended ones count, too. Only the user's own
+presets allow nesting. The plan of a child's run sets the limit, and the child's environment can only lower
+it. This is a rule for agents that follow rules, not a sandbox: docs/presets.md describes what it does not
+prevent.
 """
 
 from __future__ import annotations

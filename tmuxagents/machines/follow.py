@@ -1,4 +1,6 @@
-"""The far end of a mirror, which sends the news of run directories here; and the frames that both ends use.
+"""The far end of a mirror: it sends the news of run directories to the machine that launched the runs.
+
+It also defines the frames that both ends use.
 
 A request is a line, `{"run": ID, "at": {"events.jsonl": 120}}`. The answer comes in frames: a JSON line, then
 the number of bytes that the line gives. A file that only grows is sent from the offset of the mirror. Any

@@ -1,6 +1,6 @@
 """Show presets and profiles: as a line, with all fields, in a table or document; and answer `/profile`.
 
-No key is shown whole. `wider` lists the tools that a project's preset allows beyond the user's preset of the
+API keys are masked. `wider` lists the tools that a project's preset allows beyond the user's preset of the
 same name.
 
 Pure.

@@ -138,7 +138,8 @@ def with_registry(caller: Caller, ask: Callable[[Registry], T], *, last: bool = 
     with database.open_memory() as book:
         reconcile(book, caller.runs)
         answer = ask(book)
-    if fault is not None:  # not our own: the run directories have just given an answer to the same question
+    # The rows were at fault, not our code: the directories just answered the same question.
+    if fault is not None:
         warnings.append(set_aside(path, fault))
     return answer, warnings
 

@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 
 
 def _count(row: str, sign: str) -> str:
-    """Return the statement that adds a row to all its counts, or removes it; a server counts it only once."""
+    """Return the statement that adds a row to all its counts, or removes it.
+
+    A run whose window is on its launcher's server is counted there once, not twice.
+    """
     return f"""
     INSERT INTO tally (scope, key, status, runs, waiting, ended_at)
     SELECT scope, key, {row}.status, {sign}1, {sign}{row}.needs_input, coalesce({row}.ended_at, 0) FROM (

@@ -1,4 +1,4 @@
-"""Wait for runs: one poll() over all their wrappers, then a snapshot as soon as they have ended. Joins.
+"""Wait for runs: sleep in one `select.poll` until their wrappers end, then take a snapshot. Joins.
 
 Modules are imported and the database is opened before the wait, so that the answer after it is fast. The idle
 connection holds no transaction, so it blocks no other program.
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 
 LOOK_S = 0.05  # until there is a wrapper to wait for
 LOOK_FAR_S = 0.2  # for a run whose files come from another machine
-LOOK_ELSEWHERE_S = 1.0  # for a run on another host, or a live one, which a person may have taken over
+# For a run whose wrapper may be on a host that we cannot see into, or for a live run, which a person may have
+# taken over.
+LOOK_ELSEWHERE_S = 1.0
 _LONGEST_S = 86400.0  # the kernel counts milliseconds in 32 bits
 
 

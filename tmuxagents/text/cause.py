@@ -14,7 +14,8 @@ _DEEPEST = 5
 _CODE = 3  # digits of an HTTP status
 _NOISE = ("error", "http", "status", "code", "api")  # these say only that something failed
 _MARK = '"message":'
-_CANCELLED = "The parent cancelled the call."  # a person may have been the parent
+# Shown as "cancelled": the parent may have been the person who reads this.
+_CANCELLED = "The parent cancelled the call."
 
 
 def sentence(message: str) -> str:

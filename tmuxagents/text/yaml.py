@@ -2,8 +2,8 @@
 
 Scalars follow YAML 1.2: `off`, `12:30` and dates stay text. Dangerous features of YAML are refused: tags,
 anchors, aliases, duplicate keys, unlimited size and depth. The reader takes the library's events one by one,
-so it stops at the first event beyond a limit. Tabs may separate words, as the standard allows; the library
-alone refuses them.
+so it stops at the first event beyond a limit. Tabs may separate words, as the standard allows. The library
+would refuse them.
 """
 
 from __future__ import annotations

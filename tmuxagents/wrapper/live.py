@@ -1,8 +1,8 @@
 """Give a live child the terminal of its window, and talk to it over a bridge. Joins.
 
-The bridge is two FIFOs, for events and for orders. They are made before the child. Their names are removed
-once the child has opened them, so that no other process finds them. We hold both ends of each FIFO, so that
-each has a reader and a writer while we live.
+The wrapper and the bridge talk through two FIFOs, one for events and one for orders. They are made before the
+child. Their names are removed once the child has opened them, so that no other process finds them. We hold
+both ends of each FIFO, so that each has a reader and a writer while we live.
 """
 
 from __future__ import annotations

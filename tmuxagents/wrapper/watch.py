@@ -127,7 +127,9 @@ class ChildWatch:
         """Return when something has to be decided even if nothing comes."""
         if self._ladder.begun:
             return self._ladder.next_at()
-        return self._guarded_until if self._settled_at is None else self._settled_at + endings.GRACE_S
+        if self._settled_at is None:
+            return self._guarded_until
+        return self._settled_at + endings.GRACE_S  # the value is with the table of endings
 
     # --- settling ---
 

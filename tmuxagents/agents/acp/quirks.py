@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-# Names of modes, without case and signs, that mean one of our levels; the first that an agent has counts.
+# Names of modes that mean one of our levels, compared without case or punctuation; the first one that the
+# agent offers is used.
 _MODES = {
     READ_ONLY: ("readonly", "plan"),
     EDIT: ("acceptedits", "autoedit", "workspacewrite"),

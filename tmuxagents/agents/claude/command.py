@@ -215,6 +215,7 @@ class ClaudeLiveReader(HookedReader):
             case "PostToolUse" | "PostToolUseFailure":
                 failed = kind == "PostToolUseFailure"
                 said = raw_json.text(raw.get("error")) or "" if failed else _words(raw.get("tool_response"))
+                # No line of the bridge closes a question without an id; the end of a call shows its answer.
                 self.asks.open = {key: ask for key, ask in self.asks.open.items() if ask.id}
                 return Reading(self.result(raw.get("tool_use_id"), said, now, failed=failed), active=True)
             case "PermissionRequest":  # the bridge gives it an id, and reports when it is closed

@@ -1,11 +1,11 @@
 """How to call opencode (`opencode run --format json`), and how to read it. Pure.
 
-What a user must know. The permission levels are rules of opencode's own. Even if a tool is allowed, opencode
-asks about some uses of it (a path outside the folder, a `.env` file). In a batch run there is no answer, so
-the run would end there, or hang if a sub-agent asks. The levels `read-only` and `edit` therefore deny these
-uses, and the child continues without them. Apart from that, `edit` is opencode's default, so a child may run
-shell commands. Rules of the user's configuration that ask stay. If such a rule stops a call, the run ends
-(failed, unfinished, 1 denied).
+The permission levels are rules of opencode's own. Even if a tool is allowed, opencode asks about some uses of
+it (a path outside the folder, a `.env` file). In a batch run there is no answer, so the run would end there,
+or hang if a sub-agent asks. The levels `read-only` and `edit` therefore deny these uses, and the child
+continues without them. Apart from that, `edit` is opencode's default, so a child may run shell commands.
+Rules in the user's configuration that ask for permission stay in force. If such a rule stops a call, the run
+ends (failed, unfinished, 1 denied).
 
 An answer is finished only if the last `step_finish` says `stop`. The exit code proves nothing. It is 0 after
 a permission was refused because there was no person to ask (the last step then says `tool-calls`). It is 1

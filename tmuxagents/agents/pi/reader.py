@@ -26,7 +26,8 @@ SNAPSHOTS = (
     b'{"type": "tool_execution_update"',
 )
 _WRITTEN_DOWN = ("message_end", "tool_execution_start")  # their events hold the whole text
-_SURE_MS = 4000  # a longer duration is reported even if its ends may have been read late
+# From this length on, a duration is reported even if its start or end may have been read late.
+_SURE_MS = 4000
 _SNAPSHOT_HEAD = 1000  # the first bytes of a snapshot, which name its kind
 
 

@@ -1,8 +1,9 @@
 """The process in the window of a live Qwen Code: `python -I -S bridge.py PROGRAM...`.
 
 The hooks are in a settings file of the lowest rank (system defaults), together with the machine's own
-defaults. The bridge passes on the end of a turn a moment late, because the second output may come after the
-hook, and a failed turn may be reported as idle before it is reported as failed.
+defaults. Qwen Code also writes its lines to a file, the second output (`--json-file`). The bridge holds back
+the end of a turn for 0.3 s: the last lines of that file may come after the hook, and a failed turn may first
+be reported as idle.
 
 Joins.
 """

@@ -7,7 +7,7 @@ In a batch run, Qwen Code's stdin stays open: prompts and answers are lines of J
 - The settings of its folder apply, unless the user has switched on folder trust in Qwen Code. A prompt that
   begins with `/` is a command to Qwen Code.
 - The text of a preset replaces the sentence that says who Qwen Code is; the rest of its own prompt stays. A
-  second text to add could only go on its command line.
+  second text could only go on its command line, so Qwen Code gets only this one.
 
 A live Qwen Code has its own screen in the window; its second output and its hooks come through a bridge. The
 second output (`--json-file`) has the lines of a batch run, but not the end of a turn. A hook reports that:
