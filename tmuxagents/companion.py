@@ -23,7 +23,7 @@ from tmuxagents.status import poll
 from tmuxagents.status.snapshot import DOCUMENTS, Query, SnapshotBuilder, ensure_watcher
 from tmuxagents.status.wait import Waiting
 from tmuxagents.system.lifeline import Lifeline
-from tmuxagents.text import cause, figures, jsonline, safe
+from tmuxagents.text import figures, jsonline, provider_error, safe
 from tmuxagents.tools import answers
 
 TYPE_CHECKING = False
@@ -281,7 +281,7 @@ def child_line(run: Mapping[str, Any], now: float) -> dict[str, Any]:
         "name": _name(run),
         "facts": _facts(run, status, now),
         "doing": safe.line(run.get("activity") or "") if status == records.RUNNING else "",
-        "why": cause.sentence(run["errorMessage"] or "")
+        "why": provider_error.sentence(run["errorMessage"] or "")
         if status in (records.FAILED, records.ABORTED)
         else "",
     }

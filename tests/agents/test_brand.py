@@ -11,7 +11,7 @@ from tmuxagents.agents import find
 from tmuxagents.agents.base import FOLDER_VARIABLE, Agent, Oversized
 from tmuxagents.agents.brand import LineReader, session_uuid
 from tmuxagents.agents.capabilities import Questions
-from tmuxagents.agents.command import TextReader
+from tmuxagents.agents.configured import TextReader
 from tmuxagents.agents.pi.command import AGENT as PI
 from tmuxagents.agents.pi.questions import CAPABILITIES
 from tmuxagents.agents.pi.reader import PiReader

@@ -18,7 +18,7 @@ import pytest
 from tests.harness import alive, eventually, unread
 from tests.status.watchers import COMMAND
 from tests.tools.parents import WORKS, Parent
-from tmuxagents.mcp.calls import Subcall
+from tmuxagents.mcp.requests import Subcall
 from tmuxagents.tools import catalogue
 
 if TYPE_CHECKING:

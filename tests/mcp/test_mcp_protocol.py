@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tmuxagents import __version__
 from tmuxagents.mcp import protocol
-from tmuxagents.mcp.calls import still_working
 from tmuxagents.mcp.protocol import Request
+from tmuxagents.mcp.requests import still_working
 from tmuxagents.tools import catalogue
 
 STATELESS = {

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests import strategies
 from tmuxagents.records import Verdict
-from tmuxagents.render import calls, html
+from tmuxagents.render import html, tool_calls
 from tmuxagents.render.html import RunPage
 from tmuxagents.render.story import Story
 from tmuxagents.runs import events
@@ -123,7 +123,7 @@ def test_an_answer_becomes_html(text: str, shown: str) -> None:
 
 
 def whole() -> Story:
-    story = Story(calls.WHOLE)
+    story = Story(tool_calls.WHOLE)
     story.head(
         plan_of(
             {"runId": "1" * 16, "name": None, "agent": "pi", "cwd": "/x", "task": HOSTILE, "preset": HOSTILE}
@@ -204,7 +204,7 @@ def test_several_runs_have_a_table_on_top() -> None:
 
 @given(st.lists(strategies.wild_events, max_size=5), st.text("ab<>&\"'`*_[](): \n#-|1.", max_size=60))
 def test_whatever_a_child_sends_is_a_page(what: list[Event], text: str) -> None:
-    story = Story(calls.WHOLE)
+    story = Story(tool_calls.WHOLE)
     for event in [*what, events.assistant_text(text)]:
         story.take(event)
     read(html.page([RunPage("1", text, "running", story.blocks)], "now"))

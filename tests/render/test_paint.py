@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pyte
 import pytest
 
-from tmuxagents.render import calls
+from tmuxagents.render import tool_calls
 from tmuxagents.render.rows import Painter, worth_showing
 from tmuxagents.render.story import NOTE, Block, Story
 from tmuxagents.runs import events
@@ -129,7 +129,7 @@ def test_a_terminal_of_another_width_is_painted_afresh() -> None:
 
 @pytest.mark.parametrize(("many", "text"), [(10_001, "x"), (40, "x" * 500_000)])
 def test_a_story_without_end_forgets_its_beginning(many: int, text: str) -> None:
-    limits = calls.WHOLE
+    limits = tool_calls.WHOLE
     found = Story(limits)
     for number in range(many):
         found.take(events.assistant_text(f"{number} {text}"))

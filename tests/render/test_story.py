@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests import strategies
 from tests.render.drawn import plain, screen, told
 from tmuxagents.records import Verdict
-from tmuxagents.render import calls, rows, story, styles
+from tmuxagents.render import rows, story, styles, tool_calls
 from tmuxagents.render.story import Block, Story
 from tmuxagents.runs import events
 from tmuxagents.runs.documents import plan_of
@@ -181,7 +181,7 @@ def test_a_long_answer_has_its_two_ends() -> None:
 
 
 def test_the_whole_shows_what_was_read() -> None:
-    for limits, lines in ((calls.WINDOW, 0), (calls.WHOLE, 2)):
+    for limits, lines in ((tool_calls.WINDOW, 0), (tool_calls.WHOLE, 2)):
         found = Story(limits)
         found.take(result(1, "read", "x\ny"))
         assert [len(block.parts) for block in found.blocks] == [lines]
@@ -249,7 +249,7 @@ def test_calls_that_never_ended_are_shown_as_broken_off() -> None:
 
 @given(st.lists(strategies.wild_events, max_size=6), st.integers(1, 90))
 def test_whatever_a_child_sends_fits_and_is_inert(what: list[Event], width: int) -> None:
-    for limits in (calls.WINDOW, calls.WHOLE):
+    for limits in (tool_calls.WINDOW, tool_calls.WHOLE):
         found = Story(limits)
         for event in what:
             found.take(event)

@@ -349,8 +349,8 @@ MODULES = {
     "runs": "directory documents endings events leftovers lifecycle logs marks narration slots writing",
     "settings": "keys load rules",
     "system": "identity places process process_table watcher_lock",
-    "text": "cause figures jsonline safe width",
-    "render": "calls flow inline markdown rows story styles",
+    "text": "figures jsonline provider_error safe width",
+    "render": "flow inline markdown rows story styles tool_calls",
     "wrapper": "child claim guards recorder run signals streams terminal waits watch",
 }
 

@@ -52,5 +52,5 @@ def find(name: str, kind: str | None = None) -> Agent | None:
     """Return a supported agent, or with `kind` one of the user's settings of that type; None if unknown."""
     if kind not in _KINDS:
         return AGENTS.get(name) if kind is None else None
-    agent: Agent = __import__("tmuxagents.agents.command", fromlist=["KINDS"]).KINDS[kind](name)
+    agent: Agent = __import__("tmuxagents.agents.configured", fromlist=["KINDS"]).KINDS[kind](name)
     return agent

@@ -16,7 +16,7 @@ import time
 from tmuxagents.cli import printing
 from tmuxagents.errors import NotPossible, Unusable
 from tmuxagents.registry.lookup import with_registry
-from tmuxagents.render import calls, flow, styles
+from tmuxagents.render import flow, styles, tool_calls
 from tmuxagents.render.reading import StoryReader
 from tmuxagents.render.rows import Painter, worth_showing
 from tmuxagents.runs import output, words
@@ -91,7 +91,7 @@ def page(run_dirs: Iterable[str]) -> bytes:
 
     pages = []
     for folder in run_dirs:
-        reader = StoryReader(folder, calls.WHOLE, home=os.path.expanduser("~"))
+        reader = StoryReader(folder, tool_calls.WHOLE, home=os.path.expanduser("~"))
         run = reader.look()
         blocks = [*reader.story.blocks, *reader.story.open]
         name = safe.line(run.plan.name or run.run_id[:8])

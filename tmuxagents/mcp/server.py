@@ -16,8 +16,8 @@ import stat
 import time
 from functools import partial
 
-from tmuxagents.mcp import calls, protocol
-from tmuxagents.mcp.calls import still_working
+from tmuxagents.mcp import protocol, requests
+from tmuxagents.mcp.requests import still_working
 from tmuxagents.mcp.resources import Notices
 from tmuxagents.text import jsonline
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, BinaryIO
 
-    from tmuxagents.mcp.calls import CallProcess
     from tmuxagents.mcp.protocol import Message, Request
+    from tmuxagents.mcp.requests import CallProcess
 
 MOST_AT_ONCE = 32
 LONGEST_LINE = 16 * 1024 * 1024
@@ -195,7 +195,7 @@ class Server:
             call = protocol.failed(request, f"{MOST_AT_ONCE} calls are at work: wait for one of them.")
         else:
             try:
-                call = calls.begin(request, self._options, self._limit_s)
+                call = requests.begin(request, self._options, self._limit_s)
             except OSError as why:
                 call = protocol.failed(request, f"The call cannot be started: {why.strerror}.")
         if isinstance(call, dict):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tmuxagents import records
-from tmuxagents.render import calls, inline, markdown, story, styles
+from tmuxagents.render import inline, markdown, story, styles, tool_calls
 from tmuxagents.text import figures
 
 TYPE_CHECKING = False
@@ -83,7 +83,13 @@ _ESCAPED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;",
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _SIGNS = {story.WORKS: "▸", story.GOOD: "✓", story.BAD: "✗"}
 _TAGS = {styles.BOLD: "strong", styles.ITALIC: "em", styles.STRIKE: "del", styles.CODE: "code"}
-_LINES = {calls.ADDED: "ins", calls.REMOVED: "del", calls.GAP: "i", calls.SAME: "span", calls.OUTPUT: "span"}
+_LINES = {
+    tool_calls.ADDED: "ins",
+    tool_calls.REMOVED: "del",
+    tool_calls.GAP: "i",
+    tool_calls.SAME: "span",
+    tool_calls.OUTPUT: "span",
+}
 
 
 class RunPage(NamedTuple):
@@ -169,7 +175,7 @@ def _call(block: Block) -> str:
     if not block.parts:
         return f'<div class="call {block.state}">{line}</div>'
     body = "".join(
-        f"<{_LINES[what]}>{text(calls.SIGNS.get(what, '') + words)}</{_LINES[what]}>"
+        f"<{_LINES[what]}>{text(tool_calls.SIGNS.get(what, '') + words)}</{_LINES[what]}>"
         for what, words in block.parts
     )
     is_open = " open" if block.state == story.BAD or block.tool in ("edit", "write") else ""

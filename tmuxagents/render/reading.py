@@ -1,6 +1,6 @@
 """The story of a run, read from its directory, also while the run goes on. Joins.
 
-reading = StoryReader(run_dir, calls.WHOLE, home=os.path.expanduser("~"))
+reading = StoryReader(run_dir, tool_calls.WHOLE, home=os.path.expanduser("~"))
 reading.look()               # as often as needed; `reading.story` then has the new blocks
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 
-from tmuxagents.render import calls
+from tmuxagents.render import tool_calls
 from tmuxagents.render.story import Story
 from tmuxagents.runs.inspect import Follower
 
@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tmuxagents.render.calls import Limits
+    from tmuxagents.render.tool_calls import Limits
     from tmuxagents.runs.inspect import RunView
 
 
@@ -26,7 +26,7 @@ class StoryReader:
     def __init__(
         self,
         run_dir: str,
-        limits: Limits = calls.WINDOW,
+        limits: Limits = tool_calls.WINDOW,
         *,
         home: str = "",
         stamp: Callable[[float], str] | None = None,

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from tmuxagents import records
-from tmuxagents.render import calls, flow, story, styles
+from tmuxagents.render import flow, story, styles, tool_calls
 from tmuxagents.render.story import WORTH_SHOWING_S
 from tmuxagents.text import figures
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 _SIGNS = {story.WORKS: ("▸", styles.WORK), story.GOOD: ("✓", styles.GOOD), story.BAD: ("✗", styles.BAD)}
 _LOOKS = {
-    calls.OUTPUT: styles.DIM,
-    calls.ADDED: styles.ADDED,
-    calls.REMOVED: styles.REMOVED,
-    calls.SAME: styles.DIM,
-    calls.GAP: styles.DIM,
+    tool_calls.OUTPUT: styles.DIM,
+    tool_calls.ADDED: styles.ADDED,
+    tool_calls.REMOVED: styles.REMOVED,
+    tool_calls.SAME: styles.DIM,
+    tool_calls.GAP: styles.DIM,
 }
 _SAYS = "\u203a "
 _BODY = "    "
@@ -142,7 +142,7 @@ def _call(block: Block, width: int) -> list[Row]:
     found: list[Row] = []
     room = width - len(_BODY)
     for what, words in block.parts:
-        if block.state == story.BAD and what == calls.OUTPUT:
+        if block.state == story.BAD and what == tool_calls.OUTPUT:
             rows = flow.wrapped([(styles.PLAIN, words)], room)
             if len(rows) > _LONG_ROWS:
                 rows = [
@@ -151,7 +151,7 @@ def _call(block: Block, width: int) -> list[Row]:
                 ]
             found += rows
         else:
-            found.append(flow.fitted([(_LOOKS[what], calls.SIGNS.get(what, "") + words)], room))
+            found.append(flow.fitted([(_LOOKS[what], tool_calls.SIGNS.get(what, "") + words)], room))
     return [row, *flow.indented(found, [(styles.PLAIN, _BODY)])]
 
 

@@ -2,7 +2,7 @@
 
 The one model behind the child's window, `transcript`, `top`, `export` and `replay`:
 
-    told = Story(calls.WINDOW)             # or calls.WHOLE, which keeps more of each call
+    told = Story(tool_calls.WINDOW)        # or tool_calls.WHOLE, which keeps more of each call
     told.head(plan, home="/home/ann")
     for event in events:
         told.take(event)
@@ -20,11 +20,11 @@ several blocks, with an empty row where one belongs. `reading.StoryReader` does 
 from __future__ import annotations
 
 from tmuxagents import records
-from tmuxagents.render import calls
+from tmuxagents.render import tool_calls
 from tmuxagents.runs import narration
 from tmuxagents.runs.events import is_figure
 from tmuxagents.runs.narration import OpenCalls
-from tmuxagents.text import cause, figures, safe
+from tmuxagents.text import figures, provider_error, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.records import Plan, Verdict
-    from tmuxagents.render.calls import Limits, Part
+    from tmuxagents.render.tool_calls import Limits, Part
     from tmuxagents.runs.events import Event
     from tmuxagents.runs.lifecycle import RunState
 
@@ -70,7 +70,7 @@ class Block:
         self.aside = ""  # a few words beside the phrase of a call; the message of a run that failed
         self.lasted: float | None = None  # of a call, in seconds
         self.code: int | None = None  # the exit code of a call that failed
-        self.parts: Sequence[Part] = ()  # of a call, see render/calls; of a head, its fields
+        self.parts: Sequence[Part] = ()  # of a call, see render/tool_calls; of a head, its fields
 
     @property
     def size(self) -> int:
@@ -83,7 +83,9 @@ class Story:
 
     __slots__ = ("_began", "_called", "_limits", "_open", "_size", "_stamp", "blocks", "forgotten")
 
-    def __init__(self, limits: Limits = calls.WINDOW, stamp: Callable[[float], str] | None = None) -> None:
+    def __init__(
+        self, limits: Limits = tool_calls.WINDOW, stamp: Callable[[float], str] | None = None
+    ) -> None:
         self.blocks: list[Block] = []
         self.forgotten = 0  # the number of older blocks that were dropped from a very long story
         self._limits = limits
@@ -188,8 +190,8 @@ class Story:
         block = Block(CALL, safe.line(phrase[:_PHRASE]), at=at, state=WORKS)
         block.tool = tool
         self._stamp_block(block)
-        block.aside = calls.about(tool, args)
-        block.parts = calls.asked(tool, args, self._limits)
+        block.aside = tool_calls.about(tool, args)
+        block.parts = tool_calls.asked(tool, args, self._limits)
         self._open.open(narration.named_call(fields), tool, block)
 
     def _end_call(self, fields: Mapping[str, Any], at: float) -> None:
@@ -204,11 +206,11 @@ class Story:
         block.state = BAD if fields.get("isError") is True else GOOD
         milliseconds: Any = fields.get("durationMs")
         block.lasted = milliseconds / 1000 if is_figure(milliseconds) else None
-        said, block.code = calls.brought(fields, self._limits)
+        said, block.code = tool_calls.brought(fields, self._limits)
         if block.state == BAD:
             block.parts = said
         elif not block.parts:
-            summary = calls.summary(block.tool, fields)
+            summary = tool_calls.summary(block.tool, fields)
             block.aside = summary or block.aside
             block.parts = said if self._limits.all or not summary else ()
         self._add(block)
@@ -218,7 +220,7 @@ class Story:
         attempt, most, delay = (fields.get(key) for key in ("attempt", "maxAttempts", "delayMs"))
         tries = f"Retry {attempt}/{most}" if is_figure(attempt) and is_figure(most) else "Retry"
         pause = f" in {figures.lasted(delay / 1000)}" if is_figure(delay) and delay > 0 else ""
-        why = cause.sentence(_str(fields.get("errorMessage")))
+        why = provider_error.sentence(_str(fields.get("errorMessage")))
         self.note(f"{tries}{pause}{': ' if why else ''}{why}", at)
 
     def _denied(self, fields: Mapping[str, Any], at: float) -> None:
@@ -244,7 +246,7 @@ def closing(verdict: Verdict, seconds: float, state: RunState | None = None) -> 
         block.parts = [("used", part) for part in parts if part]
     if not good:
         block.tool = safe.line(verdict.reason)
-        why = cause.sentence(verdict.error_message or "")
+        why = provider_error.sentence(verdict.error_message or "")
         block.aside = why if why != "Stopped." else ""
     return block
 

@@ -206,7 +206,7 @@ def cause(message: str) -> str:
     """Return the message of a failure on one line; a provider's JSON becomes a sentence."""
     if "{" not in message and message != records.CANCELLED_MESSAGE:
         return safe.line(message)
-    from tmuxagents.text.cause import sentence  # noqa: PLC0415  (for few errors)
+    from tmuxagents.text.provider_error import sentence  # noqa: PLC0415  (for few errors)
 
     return sentence(message)
 

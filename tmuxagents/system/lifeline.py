@@ -59,7 +59,7 @@ class Lifeline:
 class SignalInterrupts:
     """Ctrl-C and TERM as a descriptor; HUP is ignored.
 
-    After USR1, by which mcp/calls detaches the call, Ctrl-C is ignored, too.
+    After USR1, by which mcp/requests detaches the call, Ctrl-C is ignored, too.
     """
 
     def __init__(self) -> None:

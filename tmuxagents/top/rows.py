@@ -6,7 +6,7 @@ from tmuxagents import records
 from tmuxagents.render import flow
 from tmuxagents.runs import words
 from tmuxagents.status import table as states
-from tmuxagents.text import cause, figures, safe
+from tmuxagents.text import figures, provider_error, safe
 from tmuxagents.text.width import columns, fit
 
 TYPE_CHECKING = False
@@ -97,7 +97,7 @@ def activity(entry: Entry, now: float) -> str:
     """Return the activity of a run or, if it has ended, why it failed or how its answer begins."""
     run = entry.run
     if entry.ended and entry.state != records.COMPLETED:
-        return cause.sentence(run["errorMessage"] or "") or safe.line(str(run["reason"] or ""))
+        return provider_error.sentence(run["errorMessage"] or "") or safe.line(str(run["reason"] or ""))
     if entry.ended:  # the first line of its answer, without the marks of markdown
         drawn = flow.markdown_rows(safe.text((run["output"] or "")[:_BEGINNING]), _BEGINNING)
         lines = ("".join(text for _, text in row).strip() for row in drawn)

@@ -11,7 +11,7 @@ from time import time
 from tmuxagents.errors import NoSuchRun
 from tmuxagents.records import ENDED
 from tmuxagents.registry import lookup
-from tmuxagents.render import calls, rows, story
+from tmuxagents.render import rows, story, tool_calls
 from tmuxagents.render.reading import StoryReader
 from tmuxagents.status import poll
 from tmuxagents.status.snapshot import DOCUMENTS, SnapshotBuilder, ensure_watcher
@@ -91,7 +91,7 @@ class TopRuns:
         return found
 
 
-_LIMITS = calls.Limits(
+_LIMITS = tool_calls.Limits(
     output=6,
     failed=20,
     edited=200,
@@ -145,7 +145,7 @@ class Transcript:
 def _rows(blocks: Sequence[Block], width: int, before: Block | None, *, only_edits: bool) -> list[Spans]:
     """Return the rows of blocks; `before` is the block above them."""
     if only_edits:
-        changes = (calls.ADDED, calls.REMOVED)
+        changes = (tool_calls.ADDED, tool_calls.REMOVED)
         found = []
         for block in blocks:
             if block.kind == story.CALL and any(what in changes for what, _ in block.parts):

@@ -13,7 +13,7 @@ import time
 
 from tmuxagents.cpython import ignoring
 from tmuxagents.records import NEVER
-from tmuxagents.render import calls, styles
+from tmuxagents.render import styles, tool_calls
 from tmuxagents.render.rows import Painter
 from tmuxagents.render.story import NOTE, SHOWN, WORTH_SHOWING_S, Block, Story
 
@@ -216,7 +216,7 @@ _COLUMNS = 80  # of a terminal of unknown width
 _NOTED = 256  # if twice as many events wait, the older half is passed over
 _SMALL = 8 * 1024  # an event of more bytes does not wait, but becomes a block at once
 _AT_ONCE = 32 * 1024  # characters that are made into rows at once
-_KEPT_LINES = calls.WINDOW.changed(blocks=300, size=64 * 1024)  # painted again in another width
+_KEPT_LINES = tool_calls.WINDOW.changed(blocks=300, size=64 * 1024)  # painted again in another width
 _SETTLES_S = 0.15  # a window is often made wider in many steps
 _MISSING = "parts are not shown here: see `tmuxagents transcript`"
 

@@ -12,7 +12,7 @@ from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.base import NOTHING, Reading
 from tmuxagents.agents.brand import LineReader
 from tmuxagents.runs import events
-from tmuxagents.text import cause, safe
+from tmuxagents.text import provider_error, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class ItemReader(LineReader):
 
     def failed(self, message: str | None, what: Any = None) -> list[Event]:
         """Report a failed turn. `what` is the kind of failure, as Codex names it."""
-        self.error_message = cause.sentence(message) if message else self.error_message
+        self.error_message = provider_error.sentence(message) if message else self.error_message
         if _CUT in (message or ""):
             return self.finish("length")
         return self.finish("limit" if what == "sessionBudgetExceeded" else "error")

@@ -143,7 +143,7 @@ def resource(*, address: str | None) -> int:
     from tmuxagents.mcp import resources  # noqa: PLC0415  (a call of one tool needs none of it)
 
     document: dict[str, Any]
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # mcp/calls has blocked it
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # mcp/requests has blocked it
     try:
         caller = lookup.here()
         if address is None:

@@ -7,7 +7,7 @@ from hypothesis import given
 
 from tests import strategies
 from tmuxagents.runs.endings import PARENT
-from tmuxagents.text import cause
+from tmuxagents.text import provider_error
 
 
 @pytest.mark.parametrize(
@@ -41,11 +41,11 @@ from tmuxagents.text import cause
     ],
 )
 def test_the_cause_of_a_failure_is_a_sentence(message: str, words: str) -> None:
-    assert cause.sentence(message) == words
+    assert provider_error.sentence(message) == words
 
 
 @given(strategies.rough_text)
 def test_a_cause_is_one_inert_line(message: str) -> None:
-    said = cause.sentence('500: {"message":"' + message)
+    said = provider_error.sentence('500: {"message":"' + message)
     assert said == " ".join(said.split())
     assert "\x1b" not in said

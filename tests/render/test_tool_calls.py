@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tmuxagents.render import calls
+from tmuxagents.render import tool_calls
 from tmuxagents.runs import events
 
 LONG = "\n".join(f"line {number} of a long log of a build" for number in range(1, 201))
 
 
 def brought(
-    text: str, *, failed: bool = False, limits: calls.Limits = calls.WINDOW
+    text: str, *, failed: bool = False, limits: tool_calls.Limits = tool_calls.WINDOW
 ) -> tuple[list[str], int | None]:
     result = events.tool_result("1", "bash", is_error=failed, text=text, duration_ms=None)
-    parts, code = calls.brought(result.fields, limits)
-    return [f"({words})" if what == calls.GAP else words for what, words in parts], code
+    parts, code = tool_calls.brought(result.fields, limits)
+    return [f"({words})" if what == tool_calls.GAP else words for what, words in parts], code
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_the_end_of_the_output_is_shown(
 
 
 def test_the_whole_has_both_ends_and_says_what_is_between() -> None:
-    lines, _ = brought(LONG, limits=calls.WHOLE)
+    lines, _ = brought(LONG, limits=tool_calls.WHOLE)
     at = next(number for number, line in enumerate(lines) if line.startswith("("))
     assert (lines[0], lines[-1]) == ("line 1 of a long log of a build", "line 200 of a long log of a build")
     missing = int(lines[at].strip("(…) lines"))
@@ -73,7 +73,7 @@ def test_the_whole_has_both_ends_and_says_what_is_between() -> None:
         f"line {at} of a long log of a build",
         f"line {at + 1 + missing} of a long log of a build",
     ]
-    assert brought(LONG[:1500], limits=calls.WHOLE)[0] == LONG[:1500].split("\n")
+    assert brought(LONG[:1500], limits=tool_calls.WHOLE)[0] == LONG[:1500].split("\n")
 
 
 def test_a_middle_that_has_to_be_passed_ends_the_end() -> None:
@@ -83,18 +83,21 @@ def test_a_middle_that_has_to_be_passed_ends_the_end() -> None:
 
 @pytest.mark.parametrize("fields", [{}, {"text": 5}, {"text": None, "tail": "x"}])
 def test_a_result_without_text_brings_nothing(fields: dict[str, Any]) -> None:
-    assert calls.brought(fields, calls.WINDOW) == ([], None)
+    assert tool_calls.brought(fields, tool_calls.WINDOW) == ([], None)
 
 
 @pytest.mark.parametrize("left_out", [None, "x", True, -1, 0, 10**12])
 def test_an_odd_count_of_lines_left_out_counts_as_none(left_out: Any) -> None:
     fields = {"text": "head\n...", "tail": "tail", "leftOut": left_out}
-    assert calls.brought(fields, calls.WHOLE)[0] == [(calls.OUTPUT, "head"), (calls.OUTPUT, "...tail")]
+    assert tool_calls.brought(fields, tool_calls.WHOLE)[0] == [
+        (tool_calls.OUTPUT, "head"),
+        (tool_calls.OUTPUT, "...tail"),
+    ]
 
 
 def test_an_event_of_an_older_version_is_shown_as_far_as_it_goes() -> None:
     fields = {"text": "1\n2\n3\n4...", "isError": False}
-    assert [words for _, words in calls.brought(fields, calls.WINDOW)[0]] == [
+    assert [words for _, words in tool_calls.brought(fields, tool_calls.WINDOW)[0]] == [
         "… 1 line above",
         "2",
         "3",
@@ -107,8 +110,10 @@ def test_an_event_of_an_older_version_is_shown_as_far_as_it_goes() -> None:
 OLD, NEW = "a\nb\nc\nd\ne\nf\ng\nh\n", "a\nb\nX\nd\ne\nf\ng\nY\nh\n"
 
 
-def asked(tool: str, args: Any, limits: calls.Limits = calls.WINDOW) -> list[str]:
-    return [f"{calls.SIGNS.get(what, '')[:1]}{words}" for what, words in calls.asked(tool, args, limits)]
+def asked(tool: str, args: Any, limits: tool_calls.Limits = tool_calls.WINDOW) -> list[str]:
+    return [
+        f"{tool_calls.SIGNS.get(what, '')[:1]}{words}" for what, words in tool_calls.asked(tool, args, limits)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -152,17 +157,17 @@ def test_a_change_is_shown(tool: str, args: Any, lines: list[str]) -> None:
 
 def test_large_texts_are_not_compared_line_by_line() -> None:
     old, new = (["x", *(f"{name}{number}" for number in range(300)), "y"] for name in ("a", "b"))
-    found = [what for what, _ in calls.diff(old, new)]
-    assert found == [calls.SAME, *[calls.REMOVED] * 300, *[calls.ADDED] * 300, calls.SAME]
+    found = [what for what, _ in tool_calls.diff(old, new)]
+    assert found == [tool_calls.SAME, *[tool_calls.REMOVED] * 300, *[tool_calls.ADDED] * 300, tool_calls.SAME]
 
 
 @given(st.lists(st.sampled_from("abc"), max_size=8), st.lists(st.sampled_from("abc"), max_size=8))
 def test_a_diff_leads_from_one_text_to_the_other(old: list[str], new: list[str]) -> None:
-    found = list(calls.diff(old, new))
-    assert [line for what, line in found if what != calls.ADDED] == old
-    assert [line for what, line in found if what != calls.REMOVED] == new
+    found = list(tool_calls.diff(old, new))
+    assert [line for what, line in found if what != tool_calls.ADDED] == old
+    assert [line for what, line in found if what != tool_calls.REMOVED] == new
     if old == new:
-        assert {what for what, _ in found} <= {calls.SAME}
+        assert {what for what, _ in found} <= {tool_calls.SAME}
 
 
 @pytest.mark.parametrize(
@@ -181,7 +186,7 @@ def test_a_diff_leads_from_one_text_to_the_other(old: list[str], new: list[str])
     ],
 )
 def test_what_no_phrase_says_is_said_beside_it(tool: str, args: Any, words: str) -> None:
-    assert calls.about(tool, args) == words
+    assert tool_calls.about(tool, args) == words
 
 
 @pytest.mark.parametrize(
@@ -199,4 +204,4 @@ def test_what_no_phrase_says_is_said_beside_it(tool: str, args: Any, words: str)
     ],
 )
 def test_a_result_is_summed_up(tool: str, fields: dict[str, Any], words: str) -> None:
-    assert calls.summary(tool, fields) == words
+    assert tool_calls.summary(tool, fields) == words

@@ -6,7 +6,7 @@ import pytest
 
 from tmuxagents import agents
 from tmuxagents.agents.base import Oversized
-from tmuxagents.agents.command import MOST_LETTERS, TextReader
+from tmuxagents.agents.configured import MOST_LETTERS, TextReader
 from tmuxagents.records import Exit, Verdict
 from tmuxagents.runs import documents, endings, events, lifecycle
 
