@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.presets.preset_files import preset
 from tmuxagents.launch import continued, nesting
-from tmuxagents.launch.nesting import Leave
+from tmuxagents.launch.nesting import NestingPermission
 from tmuxagents.launch.plan import NO_PRESET
 from tmuxagents.presets import fields
 from tmuxagents.runs.documents import plan_of
@@ -18,7 +18,9 @@ from tmuxagents.runs.documents import plan_of
 TOP, RUN = "01a1ee15069b4c1f", "01a1ee15069b4c20"
 
 
-def bounded(run_id: str, wanted: int | None, given_: Leave | None) -> tuple[int | None, str | None]:
+def bounded(
+    run_id: str, wanted: int | None, given_: NestingPermission | None
+) -> tuple[int | None, str | None]:
     """Return the levels and the root of a plan whose preset wants this number of levels."""
     set_up, root = nesting.bounded(run_id, NO_PRESET.changed(nesting=wanted), given_)
     return set_up.nesting, root
@@ -52,9 +54,11 @@ PLAN = {"nesting": 2, "root": TOP}
 def test_a_child_passes_on_one_level_less_than_both_its_plan_and_its_environment_say(
     said: str, plan: dict[str, Any], depth: int | None
 ) -> None:
-    given_ = nesting.leave({"TMUXAGENTS_NESTING": said, "TMUXAGENTS_ROOT": "of no account"}, plan_of(plan))
+    given_ = nesting.permission_of(
+        {"TMUXAGENTS_NESTING": said, "TMUXAGENTS_ROOT": "of no account"}, plan_of(plan)
+    )
     assert (given_ and (given_.root, given_.depth)) == (None if depth is None else (TOP, depth))
-    assert nesting.leave({}, plan_of(plan)) is None
+    assert nesting.permission_of({}, plan_of(plan)) is None
 
 
 def test_who_is_marked_is_a_child() -> None:
@@ -65,10 +69,10 @@ def test_who_is_marked_is_a_child() -> None:
 def test_a_preset_opens_it_and_a_parent_bounds_it() -> None:
     assert bounded(RUN, None, None) == (None, None)
     assert bounded(RUN, 3, None) == (3, RUN)
-    assert bounded(RUN, None, Leave(TOP, 1)) == (1, TOP)
-    assert bounded(RUN, 3, Leave(TOP, 1)) == (1, TOP)
-    assert bounded(RUN, 1, Leave(TOP, 2)) == (1, TOP)
-    assert bounded(RUN, 3, Leave(TOP, 0)) == (0, TOP)
+    assert bounded(RUN, None, NestingPermission(TOP, 1)) == (1, TOP)
+    assert bounded(RUN, 3, NestingPermission(TOP, 1)) == (1, TOP)
+    assert bounded(RUN, 1, NestingPermission(TOP, 2)) == (1, TOP)
+    assert bounded(RUN, 3, NestingPermission(TOP, 0)) == (0, TOP)
 
 
 @given(st.integers(1, 3), st.lists(st.integers(0, 3), max_size=6))
@@ -76,7 +80,7 @@ def test_whatever_presets_say_no_generation_has_more_than_the_one_before(top: in
     before, root = bounded(TOP, top, None)
     for wanted in below:
         plan = plan_of({"nesting": before, "root": root})
-        given_ = nesting.leave(nesting.variables(plan, home="/h", socket=None), plan)
+        given_ = nesting.permission_of(nesting.variables(plan, home="/h", socket=None), plan)
         if before == 0:
             assert given_ is None
             return

@@ -103,8 +103,11 @@ def test_a_quiet_run_says_since_when(activity: str | None, quiet_s: float, said:
 
 
 def test_a_run_that_works_says_what_it_is_doing() -> None:
-    assert ending_text.ending(run("running", doing="npm test · quiet 45s")) == "running: npm test · quiet 45s"
-    assert ending_text.ending(run("running", activity="npm\ntest")) == "running: npm test"
+    assert (
+        ending_text.state_text(run("running", doing="npm test · quiet 45s"))
+        == "running: npm test · quiet 45s"
+    )
+    assert ending_text.state_text(run("running", activity="npm\ntest")) == "running: npm test"
 
 
 def test_a_long_text_keeps_head_and_tail_and_names_the_command_that_prints_it() -> None:

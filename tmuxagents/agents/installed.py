@@ -20,8 +20,7 @@ from tmuxagents.agents import models as rules
 from tmuxagents.cpython import sha256
 from tmuxagents.errors import BadRequest, Unusable
 from tmuxagents.runs import directory, writing
-from tmuxagents.system import identity, process
-from tmuxagents.system import places as files
+from tmuxagents.system import identity, places, process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,8 +83,8 @@ def known(name: str, environment: Mapping[str, str], settings: Settings, *, refr
     """Return the facts about an agent, from the cache; ask the agent again if its files have changed."""
     words = command(name, environment, settings)
     about = agent_of(name, settings).questions()
-    agent_dir = files.agent_dir(environment)
-    home = files.own_home(environment)
+    agent_dir = places.agent_dir(environment)
+    home = places.own_home(environment)
     watched = [word for word in words if word.startswith("/")]
     watched += [f"{agent_dir}/{file}" for file in about.FILES]
     # The key covers machine, command, folder and the names of credentials, never their values.
@@ -115,7 +114,7 @@ def own_model(name: str, environment: Mapping[str, str], settings: Settings, cwd
     """Return the model that an agent uses in a folder if none is named; None if its settings do not say."""
     about = agent_of(name, settings).questions()
     texts = []
-    for path in (f"{files.agent_dir(environment)}/{about.SETTINGS}", f"{cwd}/{about.FOLDER_SETTINGS}"):
+    for path in (f"{places.agent_dir(environment)}/{about.SETTINGS}", f"{cwd}/{about.FOLDER_SETTINGS}"):
         try:
             texts.append(directory.read_bytes(path, limit=_MOST_SETTINGS) or b"")
         except OSError:

@@ -96,7 +96,7 @@ def launcher(*, project_presets: bool = True) -> Launcher:
 
 def here() -> str:
     """Return the caller's working directory."""
-    folder = lookup.folder()
+    folder = lookup.working_directory()
     if folder is None:
         message = "Your working directory was removed."
         raise BadRequest(message, kind="bad-cwd", hint="cd somewhere else")

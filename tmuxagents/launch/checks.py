@@ -17,8 +17,7 @@ from tmuxagents.registry import database, lookup
 from tmuxagents.runs import directory, slots, writing
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.runs.words import SHORT_ID
-from tmuxagents.system import places as files
-from tmuxagents.system import process
+from tmuxagents.system import places, process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ def _check_state(caller: Caller, place: ChosenServer) -> None:
     """Refuse a state directory that cannot be written, or is full."""
     try:
         os.makedirs(caller.runs, mode=0o700, exist_ok=True)
-        files.refuse_foreign(caller.home)  # another user may have made it this moment
+        places.refuse_foreign(caller.home)  # another user may have made it this moment
         fits = os.access(caller.runs, os.W_OK | os.X_OK)
         disk = os.statvfs(caller.runs)
     except OSError as error:
@@ -106,7 +105,7 @@ def has_room(caller: Caller, settings: Settings) -> bool:
 
 
 def _queue(caller: Caller) -> slots.Queue:
-    return slots.Queue(files.of_host(caller.home, process.host()))
+    return slots.Queue(places.of_host(caller.home, process.host()))
 
 
 # --- other runs ---------------------------------------------------------------------------------------------

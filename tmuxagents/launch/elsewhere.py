@@ -36,7 +36,7 @@ def marker(host: str, engine: str, *, state: str, **more: Any) -> dict[str, Any]
     }
 
 
-def arrival(
+def start_following(
     launcher: Launcher, prepared: Prepared, run_dir: str, host: str, warnings: Sequence[str]
 ) -> FarArrival:
     """Start a mirror for a run that was handed over, and try to open its window here; return the run."""

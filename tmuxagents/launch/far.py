@@ -177,7 +177,7 @@ def begin(launcher: Launcher, prepared: Prepared) -> FarArrival:
                 os.close(held)
     launcher.register(run_dir)
     project.link(request.project, run_dir)
-    return elsewhere.arrival(launcher, prepared, run_dir, host.name, warnings)
+    return elsewhere.start_following(launcher, prepared, run_dir, host.name, warnings)
 
 
 def is_submitted(run_dir: str) -> bool:

@@ -39,7 +39,7 @@ _BOOT = f"{os.path.dirname(os.path.dirname(os.path.abspath(__file__)))}/_wrap.py
 def begin(launcher: Launcher, prepared: Prepared) -> FarArrival:
     """Make a run, hand it in, and open the window that shows it."""
     run_dir, warnings = submit_run(launcher, prepared)
-    return elsewhere.arrival(launcher, prepared, run_dir, SLURM, warnings)
+    return elsewhere.start_following(launcher, prepared, run_dir, SLURM, warnings)
 
 
 def submit_run(launcher: Launcher, prepared: Prepared) -> tuple[str, list[str]]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.launch.arrival import Launched
     from tmuxagents.launch.elsewhere import FarArrival
-    from tmuxagents.launch.nesting import Leave
+    from tmuxagents.launch.nesting import NestingPermission
     from tmuxagents.launch.plan import InCall, LaunchRequest
     from tmuxagents.registry.database import Registry
     from tmuxagents.registry.lookup import Caller
@@ -63,7 +63,7 @@ class Launcher:
         self._own: set[str] = set()  # the runs launched here: none of them is warned of another one
         self._told_of_others = False  # one warning a call is enough
         self.slow = slow  # called if a wrapper takes long
-        self._leave: Leave | None = None  # of a child that may launch children
+        self._nesting: NestingPermission | None = None  # of a child that may launch children
         self.place, inside = tmux.choose_place(environment, flag=socket, setting=self.settings.tmux_socket)
         self._inside = inside if inside is not None and inside.lives else None
         self.preparing = Preparing(caller, environment, self.settings, project_presets=project_presets)
@@ -77,7 +77,7 @@ class Launcher:
     def check_surroundings(self) -> None:
         """Refuse to launch if the machine does not allow it, or the run in which the caller is a child."""
         with self.explaining():
-            self._leave = nesting.check(self.environment, self.caller.runs)
+            self._nesting = nesting.check(self.environment, self.caller.runs)
             checks.check_machine(self.caller, self.place, self.environment, self.settings)
 
     def prepare(self, request: LaunchRequest, call: InCall | None = None) -> Prepared:
@@ -144,7 +144,7 @@ class Launcher:
         try:
             with checks.claimed_name(self.caller, request):
                 self.make(prepared)
-            if self._leave is not None:
+            if self._nesting is not None:
                 nesting.refuse_crowd(run_dir)
             warnings = [*self.warnings, *prepared.warnings, *self._remember(request, run_dir)]
             project.link(request.project, run_dir)
@@ -183,7 +183,7 @@ class Launcher:
             session=None if self._current_pane() else place.session_names(request.project)[0],
             launcher=learn.key_of(self._inside.server) if self._inside else None,
         )
-        return PlanSurroundings(call or new_call(), target, self._leave)
+        return PlanSurroundings(call or new_call(), target, self._nesting)
 
     def _current_pane(self) -> str | None:
         """Return the caller's pane if windows open in its session, and it is on the chosen server."""

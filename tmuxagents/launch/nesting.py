@@ -29,7 +29,7 @@ MOST_LEVELS = 3
 _DAY_S = 86_400  # the clock may have been set back by so much
 
 
-class Leave:
+class NestingPermission:
     """A child's permission to launch children: the root of their runs, and the levels allowed below them."""
 
     __slots__ = ("depth", "root")
@@ -39,8 +39,8 @@ class Leave:
         self.depth = depth
 
 
-def check(environment: Mapping[str, str], runs: str) -> Leave | None:
-    """Return the leave of the child that calls, None if the caller is no child; raise if it has none."""
+def check(environment: Mapping[str, str], runs: str) -> NestingPermission | None:
+    """Return the permission of the child that calls, None if no child calls; raise if it has none."""
     if not is_child(environment):
         return None
     # It must really work in the run that its environment names.
@@ -50,7 +50,7 @@ def check(environment: Mapping[str, str], runs: str) -> Leave | None:
     if wrapper is not None and process.presence(wrapper) == records.HERE:
         plan = directory.read_plan(run_dir)
         if plan is not None and process.descends_from(wrapper.pid, wrapper.start_time):
-            given = leave(environment, plan)
+            given = permission_of(environment, plan)
     if given is None:
         hint = "do the work yourself, or say in your answer what should be delegated"
         raise BadRequest("A child agent may not launch agents of its own.", kind="nested", hint=hint)
@@ -112,17 +112,19 @@ def depth_of(set_up: SetUp) -> int:
     return depth if depth is not None and 0 <= depth <= MOST_LEVELS else 0
 
 
-def leave(environment: Mapping[str, str], plan: Plan) -> Leave | None:
-    """Return a child's leave by its environment and the plan of its run; None if it may launch no child."""
+def permission_of(environment: Mapping[str, str], plan: Plan) -> NestingPermission | None:
+    """Return a child's permission, by its environment and the plan of its run; None if it has none."""
     said = environment.get(DEPTH, "")
     depth = min(int(said), depth_of(plan)) if said.isascii() and said.isdigit() and len(said) == 1 else 0
-    return Leave(plan.root, depth - 1) if depth >= 1 and plan.root and is_run_id(plan.root) else None
+    if depth < 1 or not plan.root or not is_run_id(plan.root):
+        return None
+    return NestingPermission(plan.root, depth - 1)
 
 
-def bounded(run_id: str, set_up: SetUp, given: Leave | None) -> tuple[SetUp, str | None]:
+def bounded(run_id: str, set_up: SetUp, given: NestingPermission | None) -> tuple[SetUp, str | None]:
     """Return the set-up with the levels that are really allowed below the run, and the run's root.
 
-    `set_up` has the levels that the run's preset wants. `given` is the leave of the child that launches it.
+    `set_up` has the levels that the run's preset wants. `given`: the permission of the child that launches it.
     """
     wanted = depth_of(set_up)
     if given is not None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.agents.models import Resolved
     from tmuxagents.launch.launch import Launcher
-    from tmuxagents.launch.nesting import Leave
+    from tmuxagents.launch.nesting import NestingPermission
     from tmuxagents.launch.plan import LaunchRequest, Target
     from tmuxagents.presets.preset import Preset, PresetFile
     from tmuxagents.presets.survey import Chooser
@@ -56,14 +56,14 @@ class PlanSurroundings(NamedTuple):
 
     call: InCall
     target: Target
-    leave: Leave | None
+    nesting: NestingPermission | None
 
     def plan(
         self, request: LaunchRequest, *, model: Resolved | None = None, preset: Preset | None = None
     ) -> Plan:
         """Return the plan of a run."""
         set_up = plans.set_up_of(request, preset)
-        set_up, root = nesting.bounded(self.call.run_id, set_up, self.leave)
+        set_up, root = nesting.bounded(self.call.run_id, set_up, self.nesting)
         return plans.plan_run(
             request,
             call=self.call,

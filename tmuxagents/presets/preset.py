@@ -217,7 +217,7 @@ def parse(file: PresetFile, *, full_profiles: bool = False) -> Preset | BadPrese
     fields = preset_fields.READERS[file.kind](reader)
     _check_name(reader, name)
     preset = Preset(file, name, fields)
-    dropped = _restrict(preset, reader, full_profiles=full_profiles) if file.source == PROJECT else set()
+    dropped = _drop_refused(preset, reader, full_profiles=full_profiles) if file.source == PROJECT else set()
     flaws = [*foreign, *(flaw for flaw in reader.flaws if flaw.field not in dropped)]
     if flaws:
         return BadPreset(file, name, flaws)
@@ -251,7 +251,7 @@ def _check_name(reader: FieldReader, name: str) -> None:
         reader.fault(NAME, "it holds a control character")
 
 
-def _restrict(preset: Preset, reader: FieldReader, *, full_profiles: bool) -> set[str]:
+def _drop_refused(preset: Preset, reader: FieldReader, *, full_profiles: bool) -> set[str]:
     """Remove the fields that a project's file may not set; return their keys."""
     if preset.kind == PROFILE:
         dropped: tuple[str, ...] = () if full_profiles else preset_fields.REFUSED_IN_PROJECT
@@ -278,7 +278,7 @@ def _note_unknown(preset: Preset, reader: FieldReader) -> None:
         )
     known = preset_fields.KNOWN_KEYS[preset.kind]
     if preset.kind == PRESET and preset.source == PROJECT:
-        known |= set(reader.header.fields)  # _restrict has warned of these
+        known |= set(reader.header.fields)  # _drop_refused has warned of these
     for key in reader.header.fields:
         if key == BODY:
             reader.note(key, "the text below the header is the prompt; this key is ignored")

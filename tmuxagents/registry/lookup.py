@@ -97,10 +97,10 @@ class Caller:
 
 def here() -> Caller:
     """Return the caller of this process."""
-    return Caller(os.environ, folder() or "/")  # a removed folder belongs to no project
+    return Caller(os.environ, working_directory() or "/")  # a removed folder belongs to no project
 
 
-def folder() -> str | None:
+def working_directory() -> str | None:
     """Return the working directory; None if it was removed."""
     try:
         return os.getcwd()

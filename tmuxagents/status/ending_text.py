@@ -32,7 +32,7 @@ def has_failed(run: Run) -> bool:
     return run["status"] in (records.FAILED, records.ABORTED)
 
 
-def ending(run: Run) -> str:
+def state_text(run: Run) -> str:
     """Return the state of a run; of one that failed, also the reason: `failed (error): 401: no such key`."""
     if not has_failed(run):
         doing = safe.line(run.get("doing") or run.get("activity") or "")
@@ -51,7 +51,7 @@ def warning(run: Run, text: str | None) -> str | None:
     if not has_failed(run):
         return None
     follows = _MAYBE if run.get("stopReason") == _STOP else _UNFINISHED
-    return f"{ending(run)}; {follows if text else NO_TEXT}"
+    return f"{state_text(run)}; {follows if text else NO_TEXT}"
 
 
 def blocks(runs: Iterable[tuple[Run, str | None]], most_bytes: int | None) -> str:
@@ -64,8 +64,8 @@ def block(number: int, run: Run, text: str | None, most_bytes: int | None) -> st
     """Return how one of several runs ended, and its answer or last text, unless it was cancelled."""
     head = f"[{number}] {words.title(run['name'], run['task'])}: "
     if not text or run["reason"] == PARENT.reason:
-        return f"{head}{ending(run)} (run {run['runId']})"
-    head += warning(run, text) or ending(run)
+        return f"{head}{state_text(run)} (run {run['runId']})"
+    head += warning(run, text) or state_text(run)
     return f"{head} (run {run['runId']})\n\n{cut(text, run['runId'], most_bytes)}"
 
 

@@ -51,8 +51,8 @@ class OpenQuestions:
         """Return when the first question is overdue. One that is only on the agent's screen never is."""
         return min((at + self._limit_s for ask, at in self._open.values() if ask.id), default=NEVER)
 
-    def overdue(self, now: float) -> list[str]:
-        """Return the ids of overdue questions, each id only once."""
+    def take_overdue(self, now: float) -> list[str]:
+        """Return the ids of overdue questions; each id is returned only once."""
         late = [ask for ask, at in self._open.values() if ask.id and now >= at + self._limit_s]
         self._open |= {ask.key: (ask, NEVER) for ask in late}
         return [ask.id for ask in late]
@@ -175,14 +175,14 @@ class DuplexWatch(ChildWatch):
 
     # --- what we do about it ---
 
-    def _heard(self, caught: frozenset[int], now: float, *, ended: bool) -> None:
+    def _on_signals(self, caught: frozenset[int], now: float, *, ended: bool) -> None:
         if not ended and signal.SIGUSR1 in caught:
             self._look(now)
 
     def _decide(self, now: float) -> None:
         if now >= self._looked_at + LOOK_EVERY_S:
             self._look(now)
-        for one in self._questions.overdue(now):
+        for one in self._questions.take_overdue(now):
             self._answer(one, DENY, CLOCK, now)
         super()._decide(now)
 

@@ -105,7 +105,7 @@ class LiveWatch(ChildWatch):
 
     # --- what we do about it ---
 
-    def _heard(self, caught: frozenset[int], now: float, *, ended: bool) -> None:
+    def _on_signals(self, caught: frozenset[int], now: float, *, ended: bool) -> None:
         if ended:  # a closing window ends the child and signals us: that signal is the cause
             if not self._ladder.begun:
                 self._ladder.cause = next(
@@ -129,7 +129,7 @@ class LiveWatch(ChildWatch):
         if now >= self._looked_at + LOOK_EVERY_S:
             self._look(now)
         self._note_asking(now)
-        for one in () if self._is_theirs else self._questions.overdue(now):  # a person may take any time
+        for one in () if self._is_theirs else self._questions.take_overdue(now):  # a person may take any time
             self._talk.answer(one, DENY, CLOCK)
         if self._settled_at is None:
             cause = self._guards.check(now, self._hear_now)

@@ -56,7 +56,7 @@ class ChildWatch:
         self._guards = parts.guards
         self._ladder = parts.ladder
         self._streams = Streams(
-            parts.pipes, reader=reader, recorder=self._recorder, guards=parts.guards, looped=self._loops
+            parts.pipes, reader=reader, recorder=self._recorder, guards=parts.guards, looped=self._end_looping
         )
         self._settled_at: float | None = None
         self._guarded_until = parts.guards.deadline()  # may be too early, since output postpones the deadline
@@ -140,7 +140,7 @@ class ChildWatch:
         elif self._settled_at is None:
             self._settled_at = now
 
-    def _loops(self, cause: endings.Cause, now: float) -> None:
+    def _end_looping(self, cause: endings.Cause, now: float) -> None:
         self._settled_at = None  # the child calls a tool, so it has begun again
         self._end(cause, now)
 
@@ -165,10 +165,10 @@ class ChildWatch:
                 if number in caught:
                     self._hear_now(now)
                     self._end(cause, now)
-        self._heard(caught, now, ended=status is not None)
+        self._on_signals(caught, now, ended=status is not None)
         return status
 
-    def _heard(self, caught: frozenset[int], now: float, *, ended: bool) -> None:
+    def _on_signals(self, caught: frozenset[int], now: float, *, ended: bool) -> None:
         """Act on the signals that concern only duplex and live runs. `ended`: the child has ended."""
 
     def _hear_now(self, now: float) -> None:

@@ -107,7 +107,7 @@ def print_ended(run: Mapping[str, Any], text: str | None) -> None:
     elif not text and run["status"] == records.COMPLETED:
         printing.lines([ending_text.NO_TEXT], printing.ERR)
     if run.get("denied"):
-        printing.lines([ending_text.ending(run)], printing.ERR)
+        printing.lines([ending_text.state_text(run)], printing.ERR)
     print_answer(text)
     if "code" in run:
         from tmuxagents.machines import refs  # noqa: PLC0415  (most runs work here)

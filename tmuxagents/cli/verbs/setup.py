@@ -198,7 +198,7 @@ class Walk:
                 )
 
     def _preset(self) -> None:
-        known = survey.survey(lookup.folder() or "/", os.environ, self._settings).presets
+        known = survey.survey(lookup.working_directory() or "/", os.environ, self._settings).presets
         there = f"you have {len(known)}" if known else "you have none"
         self._title("Preset", f"a file that names how a child works: model, tools, instructions; {there}")
         if self._yes or not self._agrees("Write one now?", suggested=False):

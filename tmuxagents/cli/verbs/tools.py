@@ -79,7 +79,7 @@ def call_verb(*, tool: str, arguments: str, streams_it: bool, verbose: bool, wid
             caller,
             dict(os.environ),
             interrupts=interrupts,
-            folder=lookup.folder(),
+            folder=lookup.working_directory(),
             socket=group.socket(),
             hear=tell if streams_it else None,
         )

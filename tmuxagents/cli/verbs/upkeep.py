@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @values.JSON
 def doctor_verb(*, as_json: bool) -> int:
     """Check machine, agent, project and runs: a line each, with what to do. Exit with 1 if one is broken."""
-    folder = lookup.folder() or "/"
+    folder = lookup.working_directory() or "/"
     case = doctor.Case(lookup.here(), folder, os.environ, socket=group.socket())
     examined = doctor.examine(case)
     if as_json:
