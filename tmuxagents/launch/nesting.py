@@ -124,7 +124,7 @@ def permission_of(environment: Mapping[str, str], plan: Plan) -> NestingPermissi
 def bounded(run_id: str, set_up: SetUp, given: NestingPermission | None) -> tuple[SetUp, str | None]:
     """Return the set-up with the levels that are really allowed below the run, and the run's root.
 
-    `set_up` has the levels that the run's preset wants. `given`: the permission of the child that launches it.
+    `set_up` has the levels that the run's preset wants. `given`: the permission of the child that launches.
     """
     wanted = depth_of(set_up)
     if given is not None:

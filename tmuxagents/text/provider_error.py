@@ -14,7 +14,7 @@ _DEEPEST = 5
 _CODE = 3  # digits of an HTTP status
 _NOISE = ("error", "http", "status", "code", "api")  # these say only that something failed
 _MARK = '"message":'
-# Shown as "cancelled": the parent may have been the person who reads this.
+# Shown as "cancelled": the parent may have been the person at the screen.
 _CANCELLED = "The parent cancelled the call."
 
 
