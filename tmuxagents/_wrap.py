@@ -1,7 +1,8 @@
 """Start a wrapper: `python -I -S .../tmuxagents/_wrap.py RUN_DIR`. Joins.
 
-It is a file of its own for two reasons. The interpreter can run it without `site`, which would cost each
-child 2 ms and much memory. Python compiles the file that it runs at every start, so that file must be short.
+It is a file of its own for two reasons. The interpreter can run it without `site`, which saves 2 ms and much
+memory for each child. And Python does not cache the compiled form of the file it is started with, so that
+file must be short.
 """
 
 import os

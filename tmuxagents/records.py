@@ -215,7 +215,7 @@ SUBMITTED = "submitted"
 
 
 class ProcessRow:
-    """One living process, as far as rule S needs it."""
+    """One living process, with what decides whether it ends with a run."""
 
     __slots__ = ("comm", "listens", "marker", "pid", "ppid", "role", "session", "start_time", "uid")
 

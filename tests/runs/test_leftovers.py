@@ -1,4 +1,4 @@
-"""Rule S: which processes end with a run, and which outlive it on purpose."""
+"""Which processes end with a run, and which outlive it on purpose."""
 
 from __future__ import annotations
 

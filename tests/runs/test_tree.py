@@ -1,4 +1,4 @@
-"""Rule S on real processes: a run's leftovers are ended wherever they are; processes in use are spared."""
+"""Real processes: a run's leftovers are ended wherever they are; processes in use are spared."""
 
 from __future__ import annotations
 

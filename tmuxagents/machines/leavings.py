@@ -1,8 +1,8 @@
 """On the far machine: keep the work that a child left in its checkout, as commits of the project. Joins.
 
 The child's own commits are kept as they are. One more commit on top of HEAD holds all files that the child
-neither committed nor ignored. It is made in the private repository with a separate index, which only reads
-the child's objects. So the checkout does not change, and the child's configuration has no effect.
+neither committed nor ignored. We make that commit in the private repository, with an index of its own, and
+only read the child's objects. So the checkout does not change, and the child's configuration has no effect.
 
 `answer_about_code` carries out the requests of the machine that sent the code.
 """

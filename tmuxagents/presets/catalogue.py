@@ -1,9 +1,10 @@
 """List the presets, profiles and skills that can be named in a folder, and choose one by its name. Pure.
 
-Of files with one name, a project's wins over the user's, then a preset over a profile; a warning names the
-hidden file. A profile names skills in `suggestedSkills` (the child learns their paths) and in `loadSkills`
-(their text goes into the child's system prompt). agents/pi/command refuses skills outside the allowed
-directories.
+Among files with the same name, a project's file wins over the user's. Within each, a preset wins over a
+profile. A warning names the hidden file.
+
+A profile names skills in `suggestedSkills` (the child learns their paths) and in `loadSkills` (their text
+goes into the child's system prompt). agents/pi/command refuses skills outside the allowed directories.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Make or change a preset by hand, through questions, a template or `KEY=VALUE`; and format its text.
 
-A text that is written here reads back word for word.
+Parsing a text from `text` gives back exactly the values that it was made of.
 
 Pure.
 """

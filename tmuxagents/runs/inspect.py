@@ -35,7 +35,7 @@ class RunView(Record):
     state: RunState
     activity: str | None
     standing: Standing
-    machine: Mapping[str, Any] | None  # of a run that was launched on another one (docs/run-directory.md)
+    machine: Mapping[str, Any] | None  # set if the run works elsewhere (docs/run-directory.md)
     mark: str | None  # as long as the wrapper lives and the files have this mark, the state is current
     checkpoint: Callable[[], str | None] | None  # makes the text from which the next reader can continue
 

@@ -1,9 +1,10 @@
-"""Rule S: decide which processes end with a run and which outlive it on purpose, and end the former. Joins.
+"""Decide which processes end with a run and which outlive it on purpose, and end the former. Joins.
 
 These end, with their descendants: processes below the wrapper, those with the run's mark and, if the wrapper
-may be gone, those in the child's session. These are spared, with their descendants: processes of another run,
-of another user, or of tmuxagents with a role, and services. A service leads its own session and listens on a
-unix socket, so other processes may be using it. With `keep`, everything but the child is spared.
+may be gone, those in the child's session. These are spared, with their descendants: processes of another run
+or another user, tmuxagents' watcher, its mirrors and its hooks, and services. A service leads its own session
+and listens on a unix socket, so other processes may be using it. With `keep`, everything but the child is
+spared.
 """
 
 from __future__ import annotations

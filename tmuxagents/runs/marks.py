@@ -11,7 +11,8 @@ import time
 EVENTS = "events.jsonl"
 Mark = tuple[int, int, int, int]
 
-# Two changes of a folder within one tick of the clock leave the same time on it. This is many ticks.
+# Two changes within one tick of the clock leave the same time on a folder. So a mark is reliable only after
+# many ticks.
 SETTLED_NS = 2_000_000_000
 
 

@@ -1,6 +1,7 @@
 """Call Slurm's commands, bounded in time: hand in a job, list or end jobs, run a command beside one. Joins.
 
-The second part is about the run of a job: why it ended, which job it has, and how to stop it.
+The second half of this module works on the run that a job carries out: it finds the job's id, stops the job,
+and reports if Slurm caused the ending.
 """
 
 from __future__ import annotations

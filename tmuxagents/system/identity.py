@@ -37,7 +37,8 @@ def read(path: str) -> bytes:
 def _read_on(handle: int, size: int) -> bytes:
     """Read a piece, at the second try if need be.
 
-    A long file takes many reads. If each fault cost all of them, a file could fail at every try.
+    A long file takes many reads. If one failed read meant starting again, a long file might never be read
+    whole.
     """
     try:
         return os.read(handle, size)

@@ -1,4 +1,7 @@
-"""The actions of `top`'s keys: on the screen, or on the chosen run, mostly by the command's verbs. Joins."""
+"""The actions of `top`'s keys. Joins.
+
+Some change the screen; the others act on the chosen run, mostly by running a verb of tmuxagents.
+"""
 
 from __future__ import annotations
 

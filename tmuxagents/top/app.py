@@ -34,7 +34,11 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class TopApp(App[int]):
-    """The whole screen. `keep` gets the ids of the active runs, the oldest first."""
+    """The whole screen.
+
+    `keep`, in a layout's session, gives each active run its pane or window. It is called with their ids, the
+    oldest first.
+    """
 
     CSS = panes.CSS
     ENABLE_COMMAND_PALETTE = False  # `:` opens one with our actions alone

@@ -197,7 +197,7 @@ class Mirror:
             now = time.time()
             self._heard_at, self._heard_mono = now, time.monotonic()
             self._pause_s, self._losses = _FIRST_PAUSE_S, 0
-            if self._is_lost or self._noted_at == 0.0 or now - self._noted_at > _HEARD_EVERY_S:
+            if self._is_lost or now - self._noted_at > _HEARD_EVERY_S:
                 self._is_lost = False
                 self._noted_at = now
                 link.write(self._home, self._host.name, heard_at=now, since=None, why=None)

@@ -1,8 +1,8 @@
 """Watch a living child until it has ended: record its output, and end the child if a rule demands it. Joins.
 
-This is one loop over a few descriptors. Each wake-up reads, then decides, then writes once. A hundred such
-loops take turns on a machine, each with cold caches, so a check at a wake-up costs several times as much as
-usual.
+This is one loop over a few descriptors. Each wake-up reads, then decides, then writes once. With a hundred
+such loops on one machine, caches are cold at every wake-up, and each check costs several times as much. So a
+wake-up does few checks.
 """
 
 from __future__ import annotations

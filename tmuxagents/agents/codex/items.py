@@ -29,7 +29,7 @@ _CUT = "max_output_tokens"  # in the message of a turn whose answer was cut
 
 
 class ItemReader(LineReader):
-    """Reads items, and the other lines that both seats report in the same words."""
+    """Reads items, and the other lines that `codex exec` and the app server have in common."""
 
     exit_counts = False  # the stream says how a turn ended; an exit code after that is noise
 

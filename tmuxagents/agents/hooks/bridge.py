@@ -1,8 +1,9 @@
 """The process in the window of a live agent that has hooks: `python -I -S BRAND/bridge.py PROGRAM...`.
 
 The bridge starts the agent on its own terminal. It receives the agent's hooks, and passes their input on to
-the wrapper. Messages from the wrapper go in with the answer to a hook. The bridge ends with the agent. A
-brand defines how its agent finds the hooks, and what else the bridge passes on.
+the wrapper. The agent gets the wrapper's messages in our answers to two of its hooks: after a tool call, and
+at the end of a turn. The bridge ends with the agent. A brand defines how its agent finds the hooks, and what
+else the bridge passes on.
 
 Joins.
 """

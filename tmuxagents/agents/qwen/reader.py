@@ -5,9 +5,9 @@ own, Qwen Code exits with 53 or 55 and writes no result. An answer that was cut 
 looks like a whole one.
 
 Qwen Code's stdin may stay open for prompts, interrupts and answers. Qwen Code asks about every call that its
-approval mode does not allow. If no person is to be asked, the answer is no, because of the permission level.
-Qwen Code reads one prompt after another, each when the turn before it is over. If no answer comes within ten
-minutes, it treats the question as denied; only the result of the tool shows this.
+approval mode does not allow. Unless a person is to be asked, we deny the call and name the permission level
+as the reason. Qwen Code reads one prompt after another, each when the turn before it is over. If no answer
+comes within ten minutes, it treats the question as denied; only the result of the tool shows this.
 """
 
 from __future__ import annotations

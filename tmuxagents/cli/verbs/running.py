@@ -1,8 +1,8 @@
 """The verb run: children in the foreground. Progress goes to stderr, answers go to stdout.
 
-While a call works, a terminal shows a picture of it. Any other stderr gets a line for each end of several
-children, or with --progress for each change. With --attach the terminal first shows the child's own window,
-and the picture once the person is back. If stderr cannot be written, the text is dropped.
+While a call works, a terminal shows a picture of it. Any other stderr gets a line whenever one of several
+children ends; with --progress, a line for each change. With --attach the terminal first shows the child's own
+window, and the picture once the person is back. If stderr cannot be written, the text is dropped.
 
 Joins.
 """
