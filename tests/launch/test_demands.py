@@ -23,24 +23,24 @@ OTHER = CAPABILITIES.changed(
 )
 
 
-def meet(
+def granted(
     has: Any = OTHER, *, preset: dict[str, Any] | None = None, kind: str = "preset", **asked: Any
-) -> demands.Met:
+) -> demands.Granted:
     file = PresetFile(kind=kind, source=asked.pop("source", "global"), path="/p/a.md", text="")
     found = None if preset is None else Preset(file, "a", preset)
     request = LaunchRequest(task="x", cwd="/p", project="/p", **asked)
-    return demands.meet("other", has, request, found)
+    return demands.grant("other", has, request, found)
 
 
 def refused(*args: Any, **more: Any) -> list[tuple[str | None, str]]:
     with pytest.raises(BadRequest) as caught:
-        meet(*args, **more)
+        granted(*args, **more)
     assert (caught.value.exit_code, "tmuxagents agents" in str(caught.value.hint)) == (2, True)
     return [(fault.field, fault.message) for fault in caught.value.faults]
 
 
 def test_an_agent_without_levels_has_no_permission() -> None:
-    assert meet(CAPABILITIES) == (None, [])
+    assert granted(CAPABILITIES) == (None, [])
     why = "The agent other has no permission levels: it may do what its tools can."
     assert refused(CAPABILITIES, permission="edit") == [("permission", why)]
 
@@ -60,19 +60,19 @@ def test_the_call_decides_and_a_projects_preset_only_narrows(
     call: str | None, preset: str | None, source: str, given: str
 ) -> None:
     fields = None if preset is None else {"permission": preset}
-    assert meet(preset=fields, source=source, permission=call).permission == given
+    assert granted(preset=fields, source=source, permission=call).permission == given
 
 
 def test_a_question_needs_an_agent_that_can_ask() -> None:
     why = "The agent other has no permission ask: it knows read-only, edit, full."
     assert refused(preset={"permission": "ask"}, source="project") == [("permission", why)]
     asks = OTHER.changed(permissions=(*OTHER.permissions, "ask"))
-    assert meet(asks, preset={"permission": "ask"}, source="project").permission == "ask"
+    assert granted(asks, preset={"permission": "ask"}, source="project").permission == "ask"
 
 
 def test_tools_get_the_names_of_the_agent() -> None:
-    assert meet(preset={"tools": ["read", "Bash"]}).tools == ["Read", "Bash"]
-    assert meet(CAPABILITIES, preset={"tools": ["read", "own_one"]}).tools == ["read", "own_one"]
+    assert granted(preset={"tools": ["read", "Bash"]}).tools == ["Read", "Bash"]
+    assert granted(CAPABILITIES, preset={"tools": ["read", "own_one"]}).tools == ["read", "own_one"]
     assert refused(preset={"tools": ["read", "ls"]}) == [
         ("tools", "The agent other has no tool ls: it has read, bash.")
     ]
@@ -85,5 +85,5 @@ def test_each_thing_that_it_cannot_do_is_named_at_once() -> None:
     told = refused(bare, preset={"systemPrompt": "Be brief."}, driver="live", model="m")
     assert [field for field, _ in told] == ["driver", "model", "systemPrompt"]
     assert told[0][1] == "The agent other cannot run live."
-    assert meet(preset={"systemPrompt": "Be brief."}, model="m").permission == "edit"
+    assert granted(preset={"systemPrompt": "Be brief."}, model="m").permission == "edit"
     assert [field for field, _ in refused(preset={}, kind="profile")] == ["preset"]

@@ -103,6 +103,21 @@ def test_a_bare_yaml_list() -> None:
             'The file has an unknown key "more"; the keys are tasks, defaults, concurrency.',
         ),
         (
+            "{tasks: [{task: x}], agent: codex}",
+            "bad-tasks",
+            '"agent" belongs in defaults, or in a task.',
+        ),
+        (
+            "{tasks: [{task: x}], model: m}",
+            "bad-tasks",
+            '"model" belongs in defaults, or in a task.',
+        ),
+        (
+            "{tasks: [{task: x}], after: a}",
+            "bad-tasks",
+            '"after" belongs in a task.',
+        ),
+        (
             "{tasks: [{task: x}], defaults: {colour: a}}",
             "bad-tasks",
             (

@@ -25,7 +25,7 @@ LOOKS = "tools: Read, Grep, Glob\nmodel: sonnet\npermissionMode: plan\ncolor: bl
 def read(brand: str, text: str, *, source: str = "global", name: str = "reviewer.md") -> Any:
     files = AGENTS[brand].agent_files()
     path = f"/home/dev/{name}"
-    return preset.parse(PresetFile(kind="preset", source=source, path=path, text=text, of=files))
+    return preset.parse(PresetFile(kind="preset", source=source, path=path, text=text, brand=files))
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_ours_comes_first_then_the_order_of_the_setting_and_each_says_whose_it_i
         files = AGENTS[brand].agent_files() if brand else None
         path = f"/{brand}-{source}/reviewer.md"
         text = f"{NAMED}model: m\n{BODY}"
-        return PresetFile(kind="preset", source=source, path=path, text=text, of=files, place=place)
+        return PresetFile(kind="preset", source=source, path=path, text=text, brand=files, place=place)
 
     files = [
         file("claude", "global", 1),

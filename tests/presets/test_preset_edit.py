@@ -100,7 +100,7 @@ def draft(text: str, kind: str = "preset") -> PresetFile:
 
 
 def test_a_good_draft_is_what_it_will_be_read_as() -> None:
-    made = editing.settled(draft("---\nname: a\ndescription: d\n---\nBody"))
+    made = editing.checked(draft("---\nname: a\ndescription: d\n---\nBody"))
     assert (made.name, made.fields) == ("a", {"description": "d", "systemPrompt": "Body"})
 
 
@@ -135,7 +135,7 @@ def test_a_good_draft_is_what_it_will_be_read_as() -> None:
 )
 def test_a_bad_draft_is_refused(text: str, kind: str, words: str, fields: list[str | None]) -> None:
     with pytest.raises(BadConfig) as caught:
-        editing.settled(draft(text, kind))
+        editing.checked(draft(text, kind))
     error = caught.value
     assert (error.message, error.kind, error.hint) == (words, f"bad-{kind}", "nothing was written")
     assert [fault.field for fault in error.faults] == fields
@@ -144,13 +144,13 @@ def test_a_bad_draft_is_refused(text: str, kind: str, words: str, fields: list[s
 @pytest.mark.parametrize("kind", ["preset", "profile"])
 def test_a_template_is_good_as_it_stands(kind: str) -> None:
     text = editing.template("new-one", kind)
-    made = editing.settled(draft(text, kind))
+    made = editing.checked(draft(text, kind))
     assert made.name == "new-one"
     assert made.fields["systemPrompt"]
     with_all = re.sub("^# ([a-zA-Z]+:)", r"\1", text, flags=re.MULTILINE)
     keys = fields.OWN_KEYS if kind == "preset" else fields.PROFILE_KEYS
     assert all(f"\n{key}:" in with_all for key in keys)
-    assert made.fields.items() <= editing.settled(draft(with_all, kind)).fields.items()
+    assert made.fields.items() <= editing.checked(draft(with_all, kind)).fields.items()
 
 
 def test_what_is_wrong_with_a_draft() -> None:

@@ -78,7 +78,7 @@ def test_these_agents_take_a_list_of_tools() -> None:
     for name in set(AGENTS) - set(LISTED) - {"pi"}:
         request = LaunchRequest(task="x", cwd="/p", project="/p")
         with pytest.raises(BadRequest, match=f"The agent {name} cannot be restricted to a list of tools"):
-            demands.meet(name, AGENTS[name].capabilities(), request, preset("tools: read"))
+            demands.grant(name, AGENTS[name].capabilities(), request, preset("tools: read"))
 
 
 @pytest.mark.parametrize("tool", COMMON)
@@ -86,7 +86,7 @@ def test_these_agents_take_a_list_of_tools() -> None:
 def test_each_agent_gets_a_common_tool_by_its_own_name(name: str, tool: str) -> None:
     agent, found = AGENTS[name], preset(f"agent: {name}\ntools: {tool}")
     request = LaunchRequest(task="x", cwd="/p", project="/p")
-    (its,) = demands.meet(name, agent.capabilities(), request, found).tools
+    (its,) = demands.grant(name, agent.capabilities(), request, found).tools
     about = {"runId": "01a1ee15069b4c1f", "agent": name, "permission": "edit", "cwd": "/p", "tools": [its]}
     plan = plan_of(about)
     told = json.dumps([*agent.arguments(plan, "/r"), agent.environment("/a", plan)])

@@ -57,7 +57,7 @@ def settle(home: Home, *runs: Run) -> None:
     for run in runs:
         mark = marks.mark_of(str(run.folder))
         assert mark is not None
-        eventually(lambda mark=mark: marks.is_settled(mark))
+        eventually(lambda mark=mark: marks.is_reliable(mark))
     document(home, "poll", "-A")
     assert all(stands(home, run) for run in runs)
 

@@ -101,7 +101,7 @@ def test_reading_goes_on_at_a_checkpoint(far: Run) -> None:
 def test_its_row_is_current_until_a_byte_comes(home: Home, far: Run) -> None:
     mark = marks.mark_of(str(far.folder))
     assert mark is not None
-    eventually(lambda: marks.is_settled(mark))
+    eventually(lambda: marks.is_reliable(mark))
     command(home, "poll", "-A")
     with database.open_file(registry_of(home)) as book:
         row = book.row(far.run_id)

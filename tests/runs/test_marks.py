@@ -68,8 +68,8 @@ def test_a_folder_is_known_until_a_name_comes_or_goes(tmp_path: Path, change: Ca
 def test_a_folder_that_changes_right_now_is_not_settled(tmp_path: Path) -> None:
     mark = marks.mark_of(str(tmp_path))
     assert mark is not None
-    assert not marks.is_settled(mark)
-    assert marks.is_settled((*mark[:3], mark[3] - marks.SETTLED_NS))
+    assert not marks.is_reliable(mark)
+    assert marks.is_reliable((*mark[:3], mark[3] - marks.RELIABLE_AFTER_NS))
 
 
 def test_of_both_marks_each_counts() -> None:

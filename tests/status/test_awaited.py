@@ -190,4 +190,4 @@ def settled(folders: Iterable[object]) -> None:
     for folder in folders:
         mark = marks.mark_of(str(folder))
         assert mark is not None
-        eventually(lambda mark=mark: marks.is_settled(mark))
+        eventually(lambda mark=mark: marks.is_reliable(mark))

@@ -291,7 +291,7 @@ def kept(home: Home) -> dict[str, Any]:
 def settle(run: Run) -> None:
     mark = marks.mark_of(path(run))
     assert mark is not None
-    eventually(lambda: marks.is_settled(mark))
+    eventually(lambda: marks.is_reliable(mark))
 
 
 def test_a_look_keeps_how_far_it_came_until_the_run_has_ended(home: Home, live: Run) -> None:

@@ -84,7 +84,7 @@ def test_poll_and_statusline_import_hardly_anything(home: Home) -> None:
         for path in (home.state / "runs", run.folder):
             mark = marks.mark_of(str(path))
             assert mark is not None
-            eventually(lambda mark=mark: marks.is_settled(mark))
+            eventually(lambda mark=mark: marks.is_reliable(mark))
         command(home, "poll", "--json")
         looks = {line: looked(home, *line.split()) for line in ("poll", "statusline", f"poll {run.run_id}")}
     for line, modules in looks.items():
@@ -182,7 +182,7 @@ def have_more(home: Home, stack: ExitStack, lines: Iterable[str]) -> dict[str, d
     for path in (home.state / "runs", *(run.folder for run in home.made)):
         mark = marks.mark_of(str(path))
         assert mark is not None
-        eventually(lambda mark=mark: marks.is_settled(mark))
+        eventually(lambda mark=mark: marks.is_reliable(mark))
     command(home, "poll", "--json")  # now it is known how they stand
     return {line: counted(home, line) for line in lines}
 

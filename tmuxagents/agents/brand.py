@@ -22,7 +22,7 @@ class LineReader(Reader):
     A stream that breaks off in the middle of a line is never a finished answer.
     """
 
-    tells_cuts = True  # an answer that was cut or refused never ends like a whole one
+    shows_cuts = True  # an answer that was cut or refused never ends like a whole one
 
     def __init__(self) -> None:
         super().__init__()
@@ -107,7 +107,7 @@ class LineReader(Reader):
         self.settled = True
         if stop_reason == "config" and self.error_message is None:
             self.error_message = raw_json.sentence(self._heard[0]) or None
-        unsure = stop_reason == "stop" and not self.tells_cuts
+        unsure = stop_reason == "stop" and not self.shows_cuts
         ended = events.turn_end(stop_reason, evidence="lines" if unsure else None)
         return [ended, events.settled(aborted=aborted)]
 

@@ -101,7 +101,7 @@ _FAILED = re.compile(  # the end of a command's output, or the text in place of 
 class GeminiReader(LineReader):
     """Reads one Gemini CLI. An answer comes in pieces, which end with a line of another kind."""
 
-    tells_cuts = False
+    shows_cuts = False
 
     def __init__(self) -> None:
         super().__init__()

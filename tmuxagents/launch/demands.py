@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 _WORDS = {can.ADD: "added to its system prompt", can.REPLACE: "in place of its system prompt"}
 
 
-class Met(NamedTuple):
+class Granted(NamedTuple):
     """What an agent gets for the demands of a run: a permission, and tools under the agent's own names."""
 
     permission: str | None
     tools: Sequence[str]
 
 
-def meet(name: str, has: Capabilities, request: LaunchRequest, preset: Preset | None) -> Met:
+def grant(name: str, has: Capabilities, request: LaunchRequest, preset: Preset | None) -> Granted:
     """Return permission and tools for the plan, or refuse with everything that the agent cannot do."""
     faults: list[Fault] = []
     given, default, levels = request.permission, has.default_permission, can.LEVELS
@@ -44,7 +44,7 @@ def meet(name: str, has: Capabilities, request: LaunchRequest, preset: Preset | 
         faults.append(Fault("bad-argument", message, field="permission"))
     tools = list(preset.tools or ()) if preset else []
     # An agent may know tools beyond its table, but not by the names in another agent's preset file.
-    own = preset is None or preset.of is None or preset.of.agent == name
+    own = preset is None or preset.brand is None or preset.brand.agent == name
     knows_others = has.reads_tools and (own or not has.tools)
     names = {*has.tools, *has.tools.values()}
     unknown = [] if knows_others else [tool for tool in tools if tool not in names]
@@ -59,7 +59,7 @@ def meet(name: str, has: Capabilities, request: LaunchRequest, preset: Preset | 
     if faults:
         hint = f"leave it out, or choose another agent: tmuxagents agents shows what {name} can do"
         raise BadRequest(faults[0].message, kind=faults[0].kind, hint=hint, faults=faults)
-    return Met(given, [has.tools.get(tool, tool) for tool in tools])
+    return Granted(given, [has.tools.get(tool, tool) for tool in tools])
 
 
 def _other_faults(

@@ -73,7 +73,7 @@ def _launch(
 
         whose = AGENTS.get(str(sent.get("of")))
         about: dict[str, Any] = {key: str(sent.get(key)) for key in SENT}
-        launcher.preparing.take_preset(PresetFile(**about, of=whose.agent_files() if whose else None))
+        launcher.preparing.take_preset(PresetFile(**about, brand=whose.agent_files() if whose else None))
         preset = yaml.parse(str(sent.get("text"))).fields.get("name")
     request = _request(asked, environment, preset=preset if isinstance(preset, str) else None)
     before = asked.get("resumes") or asked.get("retries")

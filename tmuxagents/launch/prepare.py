@@ -108,10 +108,10 @@ class Preparing:
         model = self._model(request, preset)
         name = request.agent or self._settings.default_agent
         agent = installed.agent_of(name, self._settings)  # it exists: it has just been asked for its models
-        met = demands.meet(name, agent.capabilities(), request, preset)
-        plan = around.plan(request._replace(permission=met.permission), model=model, preset=preset)
-        if preset is not None and list(plan.tools) != met.tools:
-            plan = plan.changed(tools=met.tools)
+        granted = demands.grant(name, agent.capabilities(), request, preset)
+        plan = around.plan(request._replace(permission=granted.permission), model=model, preset=preset)
+        if preset is not None and list(plan.tools) != granted.tools:
+            plan = plan.changed(tools=granted.tools)
         variables, warnings = _variables(plan, self._settings, _keyed(request, preset))
         blocks: list[str] = []
         if request.blocks is not None:

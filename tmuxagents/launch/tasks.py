@@ -19,7 +19,8 @@ IN_LAYOUTS = ("preset", "task", "model", "cwd", "name", "timeout", "files")  # k
 KEYS = (*IN_LAYOUTS, "agent", "permission", "on", "after")
 _OF_ONE = ("task", "name", "after")  # keys that `defaults` may not have
 _OF_FILE = ("tasks", "defaults", "concurrency")
-REMOVED = {
+# A key is reported as removed only where it is not allowed.
+_REMOVED = {
     "agent": "name a preset instead",
     "chain": "give tasks names and use after",
     "agentScope": "write -p global:NAME or -p project:NAME",
@@ -153,8 +154,11 @@ def _key_fault(key: Any, place: str, keys: Sequence[str]) -> Fault:
     """Return the fault of a wrong key; the message names the right ones."""
     shown = safe.cut(safe.line(str(key)), 40)
     field = f"{place}.{shown}" if place else shown
-    if key in REMOVED:
-        return Fault("removed", f'"{shown}" was removed: {REMOVED[key]}.', field=field)
+    if not place and key in KEYS:
+        where = "in a task" if key in _OF_ONE else "in defaults, or in a task"
+        return Fault("bad-tasks", f'"{shown}" belongs {where}.', field=field)
+    if key in _REMOVED:
+        return Fault("removed", f'"{shown}" was removed: {_REMOVED[key]}.', field=field)
     wrong = f'{place or "The file"} has an unknown key "{shown}"'
     return Fault("bad-tasks", f"{wrong}; the keys are {', '.join(keys)}.", field=field)
 

@@ -211,8 +211,8 @@ def title(row: Row, now: float) -> str:
     return f"{_SIGNS[status]} {name} · {status} · {lasted}"
 
 
-class Keeper:
-    """Keeps the panes and windows of runs in the layout session to which this program belongs."""
+class RunTiles:
+    """The panes and windows of runs in the layout session to which this program belongs."""
 
     __slots__ = ("_caller", "_folder", "_live", "_server", "_tiles", "_titled", "_tries", "_windows")
 
@@ -285,14 +285,14 @@ class Keeper:
         return len(there) == len(live)
 
 
-def keeper(environment: Mapping[str, str], folder: str) -> Keeper | None:
-    """Return the keeper of this program's session; None if no layout made that session."""
+def run_tiles(environment: Mapping[str, str], folder: str) -> RunTiles | None:
+    """Return the run tiles of this program's session; None if no layout made that session."""
     inside = tmux.caller(environment)
     if inside is None or not inside.lives or inside.pane is None:
         return None
     server = tmux.Tmux(inside.server.socket)
     session = server.windows.session_of(inside.pane, with_layout=True)
-    return None if session is None else Keeper(server, session, folder)
+    return None if session is None else RunTiles(server, session, folder)
 
 
 # --- the newest run ---------------------------------------------------------------------------------------

@@ -56,8 +56,8 @@ class Catalogue:
         self.presets.reverse()
         self.presets.sort(key=lambda preset: (preset.name, preset.rank))
         # Many agent files of a brand cannot be used as presets. Only the list of presets warns of these.
-        self.warnings = [bad.warning() for bad in self.bad if bad.of is None]
-        self.unread = [bad.warning() for bad in self.bad if bad.of is not None]
+        self.warnings = [bad.warning() for bad in self.bad if bad.brand is None]
+        self.unread = [bad.warning() for bad in self.bad if bad.brand is not None]
         for name in self.names():
             same = [preset for preset in self.presets if preset.name == name]
             for place, one in enumerate(same):

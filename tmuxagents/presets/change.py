@@ -75,7 +75,7 @@ class PresetShelf:
     def place(self, name: str, *, kind: str, source: str) -> PresetFile:
         """Return the record of a new file, without text. Raises BadRequest for an invalid or taken name."""
         editing.refuse_name(name)
-        if any(one.of is None for one in self.named(name)):
+        if any(one.brand is None for one in self.named(name)):
             raise editing.exists(name)
         folder = disk.global_folder(self._environment, kind)
         if source == PROJECT:
@@ -105,7 +105,7 @@ class PresetShelf:
 
     def _file(self, path: str) -> Checked:
         for one in self._files():
-            if one.of is not None and os.path.realpath(one.path) == os.path.realpath(path):
+            if one.brand is not None and os.path.realpath(one.path) == os.path.realpath(path):
                 return self._read(one)
         kind, source = self._place_of(path)
         try:
@@ -145,7 +145,7 @@ class PresetShelf:
 
 def create(draft: PresetFile) -> Preset:
     """Write a new file. Return the preset that it now contains."""
-    made = editing.settled(draft)
+    made = editing.checked(draft)
     try:
         disk.write_new(draft.path, draft.text, shared=draft.source == PROJECT)
     except FileExistsError as error:
@@ -153,7 +153,7 @@ def create(draft: PresetFile) -> Preset:
     except disk.RefusedFile as error:
         folder = os.path.dirname(draft.path)
         raise BadRequest(f"{folder}: {error.why}", kind="bad-argument", hint="nothing was written") from error
-    return editing.settled(text_of(draft))
+    return editing.checked(text_of(draft))
 
 
 def text_of(one: Preset | BadPreset | PresetFile) -> PresetFile:
@@ -169,7 +169,7 @@ def change(draft: PresetFile, fields: Mapping[str, Any]) -> tuple[Preset, list[s
     """Change fields of a file (None removes one). Return the new preset, and the remarks on dropped keys."""
     # It is read as the user's own: this keeps the keys that a project's file may not set.
     whole = draft._replace(source=GLOBAL)
-    before = editing.settled(whole)
+    before = editing.checked(whole)
     given = {**before.fields, **editing.as_written(whole), **fields}
     now = {key: value for key, value in given.items() if value is not None}
     lost = [note.words() for note in before.notes]
@@ -178,17 +178,17 @@ def change(draft: PresetFile, fields: Mapping[str, Any]) -> tuple[Preset, list[s
 
 def rewrite(draft: PresetFile) -> Preset:
     """Replace a file by its draft, unless the file has changed meanwhile; return the new preset."""
-    editing.settled(draft)
+    editing.checked(draft)
     if text_of(draft).hash != draft.hash:
         message = f"{draft.path} was changed meanwhile."
         raise BadRequest(message, kind="bad-argument", hint="nothing was written: edit it again")
     disk.replace(draft.path, draft.text)
-    return editing.settled(text_of(draft))
+    return editing.checked(text_of(draft))
 
 
 def remove(files: list[Preset | BadPreset]) -> list[str]:
     """Remove files; return their paths."""
-    ours = [one for one in files if one.of is None]
+    ours = [one for one in files if one.brand is None]
     if not ours:
         _refuse_foreign(files[0])
     for one in ours:
@@ -197,8 +197,8 @@ def remove(files: list[Preset | BadPreset]) -> list[str]:
 
 
 def _refuse_foreign(one: Preset | BadPreset | PresetFile) -> None:
-    if one.of is not None:
-        message = f"{one.path} is an agent file of {one.of.title}, which tmuxagents only reads."
+    if one.brand is not None:
+        message = f"{one.path} is an agent file of {one.brand.title}, which tmuxagents only reads."
         raise BadRequest(message, kind="bad-argument", hint="change it there, or make a preset of that name")
 
 

@@ -119,7 +119,7 @@ def table(presets: Sequence[Preset], columns: int) -> list[str]:
         return []
     rows: list[tuple[str, ...]] = [HEADER]
     for preset in presets:
-        source = f"{preset.source}, {preset.of.agent}" if preset.of else preset.source
+        source = f"{preset.source}, {preset.brand.agent}" if preset.brand else preset.source
         source += " (hidden)" if preset.hidden_by else ""
         about = preset.fields.get(DESCRIPTION) or ""
         said = (preset.name, preset.kind, source, preset.model or "", words(preset), about)

@@ -75,7 +75,7 @@ def read_all(
         if place is not None:
             _read_folder(found, PresetFile(kind=kind, source="project", path=place))
     for one in foreign:
-        about: dict[str, Any] = {"kind": FOLDERS[0][0], "of": one.files, "place": one.place}
+        about: dict[str, Any] = {"kind": FOLDERS[0][0], "brand": one.files, "place": one.place}
         for path in one.own:
             _read_folder(found, PresetFile(source="global", path=path, **about))
         for name in one.files.project if with_project else ():
@@ -157,7 +157,7 @@ def _read_folder(found: Found, like: PresetFile) -> None:
     """Read all files of a folder, if it is there. `like`: its path, and the kind and origin of its files."""
     place = like.path
     try:
-        found_names = names(place, like.of.suffix if like.of else _SUFFIX)
+        found_names = names(place, like.brand.suffix if like.brand else _SUFFIX)
         real = os.path.realpath(place, strict=True)
         _check_ours(os.stat(os.path.dirname(place)))  # else others could replace the folder
         with opened_folder(real) as handle:

@@ -87,7 +87,7 @@ def exists(name: str) -> BadRequest:
 # --- the text of a file -----------------------------------------------------------------------------------
 
 
-def settled(draft: PresetFile) -> Preset:
+def checked(draft: PresetFile) -> Preset:
     """Return the preset that a draft contains. Raises BadConfig for a bad draft."""
     read = preset.parse(draft)
     flaws = flaws_of(draft)

@@ -53,18 +53,18 @@ class PresetFile(NamedTuple):
     path: str
     text: str = ""
     hash: str = ""
-    of: AgentFiles | None = None  # the brand whose agent file it is; None: it is our own
+    brand: AgentFiles | None = None  # the brand whose agent file it is; None: it is our own
     place: int = 0  # the brand's place in the user's setting
 
     def document(self) -> dict[str, str]:
         """Return the JSON form that goes to another machine."""
         told = {name: getattr(self, name) for name in SENT}
-        return told if self.of is None else {**told, "of": self.of.agent}
+        return told if self.brand is None else {**told, "of": self.brand.agent}
 
     @property
     def rank(self) -> int:
         """Of files with one name, the one of the lowest rank counts. Our own come before a brand's."""
-        if self.of is None:
+        if self.brand is None:
             return _RANKS[self.source, self.kind]
         return len(_RANKS) + 2 * self.place + (self.source == GLOBAL)
 
@@ -82,7 +82,7 @@ class _FromFile:
         self.source = file.source
         self.path = file.path
         self.rank = file.rank  # the lower one wins
-        self.of = file.of
+        self.brand = file.brand
 
 
 class Preset(_FromFile):
@@ -129,7 +129,7 @@ class Preset(_FromFile):
     @property
     def whose(self) -> str | None:
         """The brand whose agent file it is, as people call the brand; None for our own presets."""
-        return self.of.title if self.of else None
+        return self.brand.title if self.brand else None
 
     @property
     def model(self) -> str | None:
@@ -143,10 +143,10 @@ class Preset(_FromFile):
     def for_agent(self, agent: str | None) -> Preset:
         """Return the preset for a run of an agent. A brand's model is dropped for any other agent."""
         model = self.fields.get("model")
-        if self.of is None or agent in (None, self.of.agent) or model is None:
+        if self.brand is None or agent in (None, self.brand.agent) or model is None:
             return self
         fields = {key: value for key, value in self.fields.items() if key != "model"}
-        told = f"preset {self.name}: the model {model} is one of {self.of.title}, and {agent} gets its own"
+        told = f"preset {self.name}: the model {model} is one of {self.brand.title}, and {agent} gets its own"
         return self.ready(fields, [*self.warnings, told])
 
     def ready(self, fields: Fields, warnings: Sequence[str]) -> Preset:
@@ -198,12 +198,12 @@ def parse(file: PresetFile, *, full_profiles: bool = False) -> Preset | BadPrese
 
     foreign: list[Flaw] = []
     try:
-        if file.of is None:
+        if file.brand is None:
             header: Frontmatter | None = yaml.parse(file.text)
         else:
             from tmuxagents.presets import foreign as others  # noqa: PLC0415  (only the user's setting has them)
 
-            header, foreign = others.header_of(file.text, file.path, file.of)
+            header, foreign = others.header_of(file.text, file.path, file.brand)
     except yaml.Malformed as error:
         return BadPreset(file, None, [Flaw(error.reason, line=error.line, field=error.field)])
     if header is None:
@@ -221,8 +221,8 @@ def parse(file: PresetFile, *, full_profiles: bool = False) -> Preset | BadPrese
     flaws = [*foreign, *(flaw for flaw in reader.flaws if flaw.field not in dropped)]
     if flaws:
         return BadPreset(file, name, flaws)
-    if file.of is not None:
-        fields["agent"] = file.of.agent
+    if file.brand is not None:
+        fields["agent"] = file.brand.agent
     _note_unknown(preset, reader)
     return preset
 

@@ -146,7 +146,7 @@ def tools_of(preset: Preset, settings: Settings) -> Sequence[str]:
     agent = find(name, settings.agent_kinds.get(name))
     if agent is None or not agent.tools:
         return ()
-    own = preset.of.own_tools if preset.of else ()
+    own = preset.brand.own_tools if preset.brand else ()
     return list(dict.fromkeys((*agent.tools, *agent.capabilities().tools, *own)))
 
 

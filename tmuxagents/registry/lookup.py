@@ -15,7 +15,7 @@ from tmuxagents.records import could_begin_run_id, is_run_id
 from tmuxagents.registry import database
 from tmuxagents.registry.current import CurrentCheck
 from tmuxagents.registry.database import Scope
-from tmuxagents.runs.marks import SETTLED_NS
+from tmuxagents.runs.marks import RELIABLE_AFTER_NS
 from tmuxagents.system import places
 from tmuxagents.text import safe
 
@@ -297,7 +297,7 @@ def reconcile(book: Registry, runs: str) -> None:
         pass
     else:
         folder = f"{facts.st_dev}.{facts.st_ino}.{facts.st_mtime_ns}"
-        is_reliable = time.time_ns() - facts.st_mtime_ns > SETTLED_NS
+        is_reliable = time.time_ns() - facts.st_mtime_ns > RELIABLE_AFTER_NS
         if book.folder() == folder:
             return
     from tmuxagents.registry.learn import row_of  # noqa: PLC0415  (almost every look finds all as it was)

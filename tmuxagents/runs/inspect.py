@@ -190,7 +190,7 @@ class Follower:
 
     def _mark(self, folder: Mark | None) -> str | None:
         """Return the mark of the run's files; None if the mark is not reliable."""
-        if folder is None or not marks.is_settled(folder):
+        if folder is None or not marks.is_reliable(folder):
             return None
         if folder != self._folder:
             has_plan = directory.place_of(f"{self.run_dir}/{directory.META}") is not None

@@ -13,7 +13,7 @@ Mark = tuple[int, int, int, int]
 
 # Two changes within one tick of the clock leave the same time on a folder. So a mark is reliable only after
 # many ticks.
-SETTLED_NS = 2_000_000_000
+RELIABLE_AFTER_NS = 2_000_000_000
 
 
 def mark_of(path: str) -> Mark | None:
@@ -28,9 +28,9 @@ def mark_of(path: str) -> Mark | None:
     return facts.st_dev, facts.st_ino, facts.st_size, facts.st_ctime_ns
 
 
-def is_settled(folder: Mark) -> bool:
+def is_reliable(folder: Mark) -> bool:
     """Say whether the mark of a folder is reliable: a very recent change may not show in it."""
-    return time.time_ns() - folder[3] > SETTLED_NS
+    return time.time_ns() - folder[3] > RELIABLE_AFTER_NS
 
 
 def of_run(run_dir: str) -> str:

@@ -142,7 +142,7 @@ def _refusal(program: str, said: str) -> BadRequest | SlurmSilent:
 # --- the run of a job -------------------------------------------------------------------------------------
 
 
-def judged(verdict: Verdict, environment: Mapping[str, str]) -> Verdict:
+def with_slurms_reason(verdict: Verdict, environment: Mapping[str, str]) -> Verdict:
     """Return the ending of this job's run; if Slurm caused the ending, with Slurm's reason.
 
     Slurm signals the child as well as the wrapper, so the child's own ending does not show that Slurm caused

@@ -30,11 +30,13 @@ class Column(NamedTuple):
     is_figure: bool = False
 
 
-def _told(key: str) -> Callable[[Entry, float], str]:
+def _cell_of(key: str) -> Callable[[Entry, float], str]:
+    """Return the function that makes a run's cell from a text; the column is ordered by it, too."""
     return lambda entry, _: safe.line(str(entry.run[key] or ""))
 
 
-def _used(key: str) -> Callable[[Entry, float], float]:
+def _order_by_usage(key: str) -> Callable[[Entry, float], float]:
+    """Return the function by which a column of usage is ordered, the highest usage first."""
     return lambda entry, _: -entry.run["usage"][key]
 
 
@@ -49,10 +51,12 @@ COLUMNS = {
     STATUS: Column("STATUS", 9, lambda entry, _: entry.state, lambda entry, _: rows.rank(entry)),
     TIME: Column("TIME", 7, _time, lambda entry, now: -entry.elapsed(now), is_figure=True),
     AGE: Column("AGE", 4, lambda entry, now: figures.age(entry.age(now)), rows.Entry.age, is_figure=True),
-    COST: Column("COST", 7, lambda entry, _: rows.amount(entry), _used("cost"), is_figure=True),
-    TOKENS: Column("TOKENS", 6, lambda entry, _: rows.tokens(entry), _used("totalTokens"), is_figure=True),
-    MODEL: Column("MODEL", 16, _told("model"), _told("model")),
-    PRESET: Column("PRESET", 12, _told("preset"), _told("preset")),
+    COST: Column("COST", 7, lambda entry, _: rows.amount(entry), _order_by_usage("cost"), is_figure=True),
+    TOKENS: Column(
+        "TOKENS", 6, lambda entry, _: rows.tokens(entry), _order_by_usage("totalTokens"), is_figure=True
+    ),
+    MODEL: Column("MODEL", 16, _cell_of("model"), _cell_of("model")),
+    PRESET: Column("PRESET", 12, _cell_of("preset"), _cell_of("preset")),
     ID: Column("ID", 8, lambda entry, _: entry.short, lambda entry, _: entry.run_id),
 }
 _NAMED = Column("NAME", 0, lambda entry, _: entry.label, lambda entry, _: entry.label.lower())

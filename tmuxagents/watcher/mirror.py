@@ -24,7 +24,7 @@ from tmuxagents.machines.follow import APPENDED, PIECE, Broken, FrameReader, Not
 from tmuxagents.machines.refusals import Unreachable
 from tmuxagents.records import is_run_id
 from tmuxagents.runs import directory, endings, writing
-from tmuxagents.runs.marks import is_settled, mark_of
+from tmuxagents.runs.marks import is_reliable, mark_of
 from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
@@ -100,7 +100,7 @@ class Mirror:
             return
         names = {name for name in os.listdir(self._runs) if is_run_id(name)} - self._known
         # A run that comes within the same clock tick does not change the mark, so the folder is read again.
-        self._listed = mark if mark is not None and is_settled(mark) else None
+        self._listed = mark if mark is not None and is_reliable(mark) else None
         for name in names:
             self._known.add(name)
             run_dir = f"{self._runs}/{name}"

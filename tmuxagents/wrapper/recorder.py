@@ -194,7 +194,7 @@ class Recorder:
         mark = marks.mark_of(self.run_dir)
         if mark is not None and mark == self._whole:
             return  # no name in it has come or gone since all files were seen in place
-        self._whole = mark if mark is not None and marks.is_settled(mark) else None
+        self._whole = mark if mark is not None and marks.is_reliable(mark) else None
         with ignoring(OSError):
             writing.remove(self.run_dir, directory.RESULT)
         try:

@@ -122,7 +122,7 @@ class WrapperRun:
         if self._queued:
             from tmuxagents.slurm import commands  # noqa: PLC0415  (few runs are jobs)
 
-            verdict = commands.judged(verdict, self._environment)
+            verdict = commands.with_slurms_reason(verdict, self._environment)
         now = time.monotonic()
         duration = now - self._begun
         with ignoring(OSError, ImportError):  # the result is written even without a free descriptor

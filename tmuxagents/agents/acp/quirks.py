@@ -45,7 +45,7 @@ class Quirks(AgentFacts):
     replays_late: bool = False  # earlier messages come after the answer to session/load
     has_names_in_ids: bool = False  # the id of a call is NAME__ID
     sums: bool = False  # figures of a prompt include those of the prompts before it
-    tells_cuts: bool = True  # False: end_turn may mean an answer that was cut
+    shows_cuts: bool = True  # False: end_turn may mean an answer that was cut
     usage: str = OF_RUN
 
 
@@ -59,14 +59,14 @@ _BY_NAME = {
         notes=re.compile(_NOTES),
         again="Info: Response was interrupted",
         sums=True,
-        tells_cuts=False,
+        shows_cuts=False,
         usage=OF_SESSION,
     ),
     "gemini-cli": Quirks(
-        notes=re.compile(r"\[MODE_UPDATE\]"), replays_late=True, has_names_in_ids=True, tells_cuts=False
+        notes=re.compile(r"\[MODE_UPDATE\]"), replays_late=True, has_names_in_ids=True, shows_cuts=False
     ),
-    "opencode": Quirks(tells_cuts=False, usage=OF_CALL),
-    "qwen-code": Quirks(tells_cuts=False),
+    "opencode": Quirks(shows_cuts=False, usage=OF_CALL),
+    "qwen-code": Quirks(shows_cuts=False),
 }
 
 

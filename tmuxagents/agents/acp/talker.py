@@ -116,7 +116,7 @@ class AcpTalker(Talker, Updates):
             other = f"speaks version {spoken} of ACP, and not {VERSION}"
             return self._give_up(other if spoken is not None else quirks.words_of(answer.get("error")))
         self.quirks = quirks.of(raw_json.table(result.get("agentInfo")).get("name"))
-        self.tells_cuts = self.quirks.tells_cuts
+        self.shows_cuts = self.quirks.shows_cuts
         where: dict[str, Any] = {"cwd": self._plan.cwd, "mcpServers": []}
         before = self._plan.child_session
         if before is None:

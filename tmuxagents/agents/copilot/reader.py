@@ -31,7 +31,7 @@ _REFUSALS = range(1, 128)  # exit codes; higher ones mean a signal
 class CopilotReader(LineReader):
     """Reads one Copilot CLI. `session`: the id, as only the last line has it; `baseline`: earlier usage."""
 
-    tells_cuts = False  # an answer that a filter cut ends like a whole one
+    shows_cuts = False  # an answer that a filter cut ends like a whole one
     file: str | None = USAGE
     snapshots: tuple[bytes, ...] = tuple(
         b'{"type":"%s"' % kind

@@ -76,7 +76,7 @@ class OpencodeLiveReader(LiveReader, OpencodeReader):
                 if number is not None and text is not None:
                     self._said.append((number, text))
                 return NOTHING
-            case "bridge_taken":
+            case "bridge_taken":  # of its orders, the bridge reports only a stop like this
                 self._is_stopped = True
                 return Reading(self.taken(raw))
             case "bridge_answer":

@@ -37,7 +37,7 @@ _FIGURES = ("input", "cacheRead", "output")
 class QwenReader(EnvelopeReader):
     """Reads one Qwen Code."""
 
-    tells_cuts = False
+    shows_cuts = False
     snapshots: tuple[bytes, ...] = (b'{"type":"stream_event",',)
 
     def __init__(self, baseline: Mapping[str, Any] | None = None) -> None:

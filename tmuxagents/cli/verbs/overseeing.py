@@ -89,8 +89,8 @@ def top_verb(*, ended: bool, everywhere: bool, keeps: bool) -> None:
     if keeps:
         from tmuxagents.layouts import opening  # noqa: PLC0415  (in the pane of a layout)
 
-        keeper = opening.keeper(os.environ, caller.folder)
-        keep = keeper.keep if keeper is not None else None
+        tiles = opening.run_tiles(os.environ, caller.folder)
+        keep = tiles.keep if tiles is not None else None
     shown = view.TopView(ended=ended, everywhere=everywhere)
     raise SystemExit(app.TopApp(shown, runs.TopRuns(caller), keep).show())
 

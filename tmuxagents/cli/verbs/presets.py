@@ -246,7 +246,7 @@ def edit(*, name: str, in_editor: bool, **how: Any) -> None:
 def rm(*, name: str, yes: bool, as_json: bool) -> None:
     """Remove the preset NAME: the user's file and the project's (global:NAME, project:NAME: that one)."""
     found = _named(name)
-    printing.lines((safe.line(one.path) for one in found if one.of is None), printing.ERR)
+    printing.lines((safe.line(one.path) for one in found if one.brand is None), printing.ERR)
     if not yes:
         values.confirm(f'Remove the preset "{safe.line(name)}"?')
     removed = change.remove(found)
