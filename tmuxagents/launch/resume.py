@@ -1,10 +1,9 @@
 """Continue the session of a run that has ended, or repeat a run, by launching a new run. Joins.
 
-A session continues natively if it can: the new run's directory gets a copy of the child's session file. Else
-the prompt has a transcript, and the receipt gives the reason. The new run takes its set-up from the session's
-latest plan, and the receipt warns if the preset has changed since then. If that plan has no seal, the preset
-is read anew. An API key or account comes from the preset's file, because runs store no secrets. If the account
-is no longer the session's, the launch is refused.
+A session continues natively if it can, with a copy of the child's session file; else the prompt has a
+transcript, and the receipt says why. The set-up comes from the session's latest plan or, if that has no seal,
+from the preset as it is now. A key or account comes from the preset's file, because runs store no secrets.
+The receipt warns if the preset has changed since the plan; with another account, the launch is refused.
 """
 
 from __future__ import annotations
