@@ -272,6 +272,16 @@ def test_an_ambiguous_beginning_names_the_candidates(home: Home) -> None:
     assert error["candidates"] == sorted(twin.run_id for twin in twins)
 
 
+@pytest.mark.parametrize("before", ["itself", "no\0id"])
+def test_a_reopened_run_with_a_damaged_plan_has_no_answer_of_another(home: Home, before: str) -> None:
+    run = ended(home, "begin\nexit 1")
+    damaged = run.meta | {"reopens": True, "resumes": run.run_id if before == "itself" else before}
+    (run.folder / "meta.json").write_text(json.dumps(damaged))
+    done = home.command("output", run.run_id)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout == "failed (exit): The child exited with code 1; no text output\n"
+
+
 def test_a_name_means_the_live_run_then_the_newest(home: Home) -> None:
     old = ended(home, "done old", name="scout")
     assert home.command("output", "scout").stdout == "old\n"

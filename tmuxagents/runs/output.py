@@ -9,6 +9,7 @@ import os
 import time
 
 from tmuxagents.errors import NoSuchRun, NotPossible
+from tmuxagents.records import is_run_id
 from tmuxagents.runs import conversation, directory, events, narration, prompt, words
 from tmuxagents.runs.inspect import Follower, inspect
 from tmuxagents.runs.narration import Narrator
@@ -28,12 +29,20 @@ _BIGGEST_PROMPT = 64 * 1024 * 1024
 
 
 def answer(run: RunView, max_bytes: int | None = None) -> str | None:
-    """Return the last answer of a run, whole or with its middle left out; None if there is none."""
+    """Return the last answer of a run, whole or with its middle left out; None if there is none.
+
+    A run that only opened a session again may have no answer of its own. Then it is that of the run before.
+    """
+    passed: set[str] = set()  # a damaged plan may lead back to its own run
+    while run.state.text is None and run.plan.reopens and is_run_id(str(run.plan.resumes)):
+        passed.add(run.run_id)
+        if run.plan.resumes in passed:
+            break
+        try:
+            run = inspect(f"{os.path.dirname(run.run_dir)}/{run.plan.resumes}")
+        except NoSuchRun:
+            break
     text = run.state.text
-    if text is None and run.plan.reopens:
-        before = f"{os.path.dirname(run.run_dir)}/{os.path.basename(str(run.plan.resumes))}"
-        with contextlib.suppress(NoSuchRun):  # it opened the session again, and has no answer of its own
-            return answer(inspect(before), max_bytes)
     if run.ended:
         whole = directory.read_bytes(f"{run.run_dir}/{directory.OUTPUT}", limit=directory.BIGGEST_OUTPUT)
         text = text if whole is None else whole.decode("utf-8", "replace")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 RECENT_S = 3600.0  # a list shows the runs that have ended since then,
 MOST_RECENT = 20  # but no more than these
 _FIRST = "0"  # the cursor of a caller that has none
+_LONGEST_PID = 10  # digits
 ROUND_S = 1.0  # while following: at most one line a second for each run
 
 
@@ -70,11 +71,11 @@ def background(caller: Caller, wanted: str = VIEWS) -> Query:
 
 def server_scope(environment: Mapping[str, str]) -> Scope | None:
     """Return the scope of the tmux server around this process; None without a living one."""
-    socket, *figures = environment.get("TMUX", "").rsplit(",", 2)
-    if not socket or not figures or not figures[0].isdigit():
+    socket, pid, _ = [*environment.get("TMUX", "").rsplit(",", 2), "", ""][:3]
+    if not socket or not pid.isdecimal() or len(pid) > _LONGEST_PID:
         return None
-    started = identity.start_time(int(figures[0]))
-    return None if started is None else Scope("server", server_key(socket, int(figures[0]), started))
+    started = identity.start_time(int(pid))
+    return None if started is None else Scope("server", server_key(socket, int(pid), started))
 
 
 def counts(caller: Caller) -> dict[str, int]:
