@@ -248,15 +248,16 @@ def _wait(
     from tmuxagents.registry import learn, schema  # noqa: F401, PLC0415  (for its end, see above)
     from tmuxagents.status import wait as status_wait  # noqa: PLC0415  (as above)
 
-    done = status_wait.QueryWait(caller, asked, any_of_them=any_of_them, limit_s=timeout, since=since)
+    wait = status_wait.QueryWait(caller, asked, any_of_them=any_of_them, limit_s=timeout, since=since)
+    found = wait.run()
     if how.get("outputs") and not how["as_json"]:
-        _print_ends(done.snapshot, caller, done.ids, how["max_bytes"])
-    elif done.changes is None:
-        _print(done.snapshot, caller, timed_out=not done.in_time, **how)
+        _print_ends(found, caller, wait.ids, how["max_bytes"])
+    elif wait.changes is None:
+        _print(found, caller, timed_out=not wait.in_time, **how)
     else:
-        printing.warn(done.snapshot.warnings)
-        _changes(done.changes, as_json=how["as_json"])
-    return _outcome(done.snapshot, done.ids, done.ids, caller) if done.in_time else TIMED_OUT
+        printing.warn(found.warnings)
+        _changes(wait.changes, as_json=how["as_json"])
+    return _outcome(found, wait.ids, wait.ids, caller) if wait.in_time else TIMED_OUT
 
 
 def _outcome(found: Snapshot, ids: Container[str], waited_for: Iterable[str], caller: Caller) -> int:

@@ -106,6 +106,7 @@ class Preparing:
             plans.check_preset(preset, request)
         request = self._filled_in(request, preset)
         model = self._model(request, preset)
+
         name = request.agent or self._settings.default_agent
         agent = installed.agent_of(name, self._settings)  # it exists: it has just been asked for its models
         granted = demands.grant(name, agent.capabilities(), request, preset)
@@ -113,23 +114,25 @@ class Preparing:
         if preset is not None and list(plan.tools) != granted.tools:
             plan = plan.changed(tools=granted.tools)
         variables, warnings = _variables(plan, self._settings, _keyed(request, preset))
+
         blocks: list[str] = []
         if request.blocks is not None:
             blocks = list(request.blocks)
         elif request.files and not request.reopens:
             blocks = file_blocks(request.files, request.cwd, allow_outside=request.allow_outside)
-        warnings = [
-            *(preset.warnings if preset else []),
-            *model.warnings,
-            *warnings,
-            *prompt.left_out(blocks),
-        ]
         before, text = request.continues, ""
         if not request.reopens:
             transcript = before.transcript if before else None
             text = prompt.compose(request.task, blocks=blocks, transcript=transcript)
         texts = {directory.PROMPT: plans.prompt_bytes(text), **plans.prompt_files(preset)}
         texts |= before.texts if before else {}
+
+        warnings = [
+            *(preset.warnings if preset else []),
+            *model.warnings,
+            *warnings,
+            *prompt.left_out(blocks),
+        ]
         return Prepared(request, plan, texts, variables, list(dict.fromkeys(warnings)))
 
     def _model(self, request: LaunchRequest, preset: Preset | None) -> Resolved:

@@ -53,13 +53,14 @@ class Catalogue:
             elif read is not None:
                 self.bad.append(read)
         # Of files with the same rank the last one counts: the last file of a folder, or of the last folder.
+        # So the files are turned round, and sorting keeps the last one before the others.
         self.presets.reverse()
-        self.presets.sort(key=lambda preset: (preset.name, preset.rank))
+        self.presets.sort(key=lambda one: (one.name, one.rank))
         # Many agent files of a brand cannot be used as presets. Only the list of presets warns of these.
         self.warnings = [bad.warning() for bad in self.bad if bad.brand is None]
         self.unread = [bad.warning() for bad in self.bad if bad.brand is not None]
         for name in self.names():
-            same = [preset for preset in self.presets if preset.name == name]
+            same = [one for one in self.presets if one.name == name]
             for place, one in enumerate(same):
                 behind = same[place + 1 :]
                 one.hidden_by = same[0].path if place else None
@@ -70,7 +71,7 @@ class Catalogue:
 
     def names(self) -> list[str]:
         """Return all names, in order."""
-        return list(dict.fromkeys(preset.name for preset in self.presets))
+        return list(dict.fromkeys(one.name for one in self.presets))
 
     def choose(self, wanted: str, *, refuse: Callable[[str], BadRequest] | None = None) -> Preset:
         """Return the preset or profile of a name; raise for a bad file or an unknown name (by `refuse`)."""

@@ -153,18 +153,18 @@ def _block(block: Block) -> str:
         case story.SAID:
             return f'<div class="said">{_nodes(markdown.parse(block.words))}</div>'
         case story.END:
-            reason = f" ({text(block.tool)})" if block.tool else ""
+            reason = f" ({text(block.label)})" if block.label else ""
             used = "".join(f" · {text(part)}" for _, part in block.parts)
             why = f'<div class="why">{text(block.aside)}</div>' if block.aside else ""
             said = f"{records.SIGNS[block.words]} <strong>{text(block.words)}</strong>{reason}"
             lasted = figures.lasted(block.lasted or 0.0)
             return f'<div class="end {block.state}">{said} in {lasted}{used}{why}</div>'
-    before = {story.ASKS: "Waits for a person: ", story.SENT: f"{block.tool}: "}.get(block.kind, "")
+    before = {story.ASKS: "Waits for a person: ", story.SENT: f"{block.label}: "}.get(block.kind, "")
     return f'<div class="{block.kind}">{text(before + block.words)}</div>'
 
 
 def _call(block: Block) -> str:
-    phrase = f"<b>$</b> {text(block.words)}" if block.tool == "bash" else text(block.words)
+    phrase = f"<b>$</b> {text(block.words)}" if block.label == "bash" else text(block.words)
     aside = f"exit {block.code}" if block.code is not None else block.aside
     lasted = figures.lasted(block.lasted) if block.lasted else ""
     line = (
@@ -178,7 +178,7 @@ def _call(block: Block) -> str:
         f"<{_LINES[what]}>{text(tool_calls.SIGNS.get(what, '') + words)}</{_LINES[what]}>"
         for what, words in block.parts
     )
-    is_open = " open" if block.state == story.BAD or block.tool in ("edit", "write") else ""
+    is_open = " open" if block.state == story.BAD or block.label in ("edit", "write") else ""
     return (
         f'<details class="call {block.state}"{is_open}><summary>{line}</summary><pre>{body}</pre></details>'
     )

@@ -81,7 +81,7 @@ def _drawn(block: Block, width: int) -> list[Row]:
         case story.END:
             _, look = _SIGNS[block.state]
             sign = [(look, f"{records.SIGNS[block.words]} ")]
-            reason = f" ({block.tool})" if block.tool else ""
+            reason = f" ({block.label})" if block.label else ""
             said = [(f"{styles.BOLD} {look}", block.words)]
             said.append((styles.DIM, f"{reason} in {figures.lasted(block.lasted or 0.0)}"))
             said += [(styles.DIM, f" · {used}") for _, used in block.parts]
@@ -101,7 +101,7 @@ def _drawn(block: Block, width: int) -> list[Row]:
             rows = flow.wrapped(said, room)
         case _:  # SENT
             sign = [(styles.MARKER, _SAYS)]
-            said = [(styles.DIM, f"{block.tool}: "), (styles.PLAIN, block.words)]
+            said = [(styles.DIM, f"{block.label}: "), (styles.PLAIN, block.words)]
             rows = flow.wrapped(said, room)
     return flow.indented(rows, sign, [(styles.PLAIN, _TEXT)])
 
@@ -131,7 +131,7 @@ def _call(block: Block, width: int) -> list[Row]:
         remark = [(styles.PLAIN, "  "), (styles.DIM, block.aside)]
     if styles.width_of(remark) > room // 2:
         remark = flow.fitted(remark, room // 2)
-    phrase = [*[(styles.DIM, "$ ")] * (block.tool == "bash"), (styles.CALL, block.words)]
+    phrase = [*[(styles.DIM, "$ ")] * (block.label == "bash"), (styles.CALL, block.words)]
     sign, style = _SIGNS[block.state]
     row = [(style, f"{sign} "), *flow.fitted(phrase, room - styles.width_of(remark)), *remark]
     if times:

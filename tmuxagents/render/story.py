@@ -55,9 +55,20 @@ SHOWN = frozenset(  # the types of the events that are shown
 
 
 class Block:
-    """One thing that is shown. Its kind decides which fields are used."""
+    """One thing that is shown. Its kind decides which fields are used, and what they hold.
 
-    __slots__ = ("aside", "at", "code", "kind", "lasted", "parts", "since", "stamp", "state", "tool", "words")
+    - CALL: the phrase in `words`, the tool in `label`, a remark in `aside`, the lines below it in `parts`.
+    - SENT: the message in `words`, how it came in `label`.
+    - ASKS: the question in `words`, the command that answers it in `aside`.
+    - HEAD: the task in `words`, the facts of the plan in `parts`, as (name, value).
+    - END: the status in `words`, the reason in `label`, the message in `aside`, what was used in `parts`.
+    - SAID, THOUGHT, NOTE: only `words`.
+    """
+
+    __slots__ = (
+        *("aside", "at", "code", "kind", "label", "lasted"),
+        *("parts", "since", "stamp", "state", "words"),
+    )
 
     def __init__(self, kind: str, words: str, *, at: float = 0.0, state: str = GOOD) -> None:
         self.kind = kind
@@ -66,11 +77,11 @@ class Block:
         self.since = 0.0  # `at`, counted from the start of the run
         self.stamp = ""  # `at`, as a person's clock shows it, if wanted
         self.state = state
-        self.tool = ""  # the tool of a call; how a message came; why a run ended
-        self.aside = ""  # a few words beside the phrase of a call; the message of a run that failed
-        self.lasted: float | None = None  # of a call, in seconds
+        self.label = ""
+        self.aside = ""
+        self.lasted: float | None = None  # of a call or a run, in seconds
         self.code: int | None = None  # the exit code of a call that failed
-        self.parts: Sequence[Part] = ()  # of a call, see render/tool_calls; of a head, its fields
+        self.parts: Sequence[Part] = ()
 
     @property
     def size(self) -> int:
@@ -147,7 +158,7 @@ class Story:
             case _:  # a question of the child, or a message to it
                 words = safe.text((text or _str(fields.get("kind")))[:_SENT_LENGTH]).strip()
                 block = Block(SENT if event.type in _SENT else ASKS, words, at=at)
-                block.tool = _SENT.get(event.type, "")
+                block.label = _SENT.get(event.type, "")
                 if fields.get("ask") is not None and block.kind == ASKS and self._called:
                     block.aside = f"tmuxagents answer {self._called} allow, or deny"
                 self._add(block)
@@ -161,7 +172,7 @@ class Story:
     def close(self, verdict: Verdict, seconds: float, state: RunState | None = None) -> None:
         """Add the end: how the run ended, after how long, and what it used."""
         for block in self.open:
-            self._open.answered(None, block.tool)
+            self._open.answered(None, block.label)
             block.state = BAD
             self._add(block)
         self._add(closing(verdict, seconds, state))
@@ -188,7 +199,7 @@ class Story:
         tool, args = narration.named_tool(fields), fields.get("args")
         phrase, _ = narration.phrase_of_call(tool, args, _PHRASE)
         block = Block(CALL, safe.line(phrase[:_PHRASE]), at=at, state=WORKS)
-        block.tool = tool
+        block.label = tool
         self._stamp_block(block)
         block.aside = tool_calls.about(tool, args)
         block.parts = tool_calls.asked(tool, args, self._limits)
@@ -199,7 +210,7 @@ class Story:
         found = self._open.answered(narration.named_call(fields), named)
         if found is None:
             block = Block(CALL, safe.line(narration.phrase_of_call(named, None)[0]))
-            block.tool = named
+            block.label = named
         else:
             block = found[1]
         block.at = at
@@ -210,7 +221,7 @@ class Story:
         if block.state == BAD:
             block.parts = said
         elif not block.parts:
-            summary = tool_calls.summary(block.tool, fields)
+            summary = tool_calls.summary(block.label, fields)
             block.aside = summary or block.aside
             block.parts = said if self._limits.all or not summary else ()
         self._add(block)
@@ -245,7 +256,7 @@ def closing(verdict: Verdict, seconds: float, state: RunState | None = None) -> 
         parts = (refused, calls_made, figures.tokens(used), figures.money(used["cost"]))
         block.parts = [("used", part) for part in parts if part]
     if not good:
-        block.tool = safe.line(verdict.reason)
+        block.label = safe.line(verdict.reason)
         why = provider_error.sentence(verdict.error_message or "")
         block.aside = why if why != "Stopped." else ""
     return block

@@ -169,14 +169,14 @@ class WaitedRun:
 
 
 class QueryWait:
-    """A wait for the runs of a query, and the snapshot after it.
+    """A wait for the runs of a query. `run` waits, and sets `ids`, `in_time` and `changes`.
 
     `since`: also take the changes since that cursor, and do not wait if a run has ended since then.
     """
 
     __slots__ = (
         *("_again", "_any", "_caller", "_deadline", "_query", "_since"),
-        *("changes", "ids", "in_time", "snapshot"),
+        *("changes", "ids", "in_time"),
     )
 
     def __init__(
@@ -197,38 +197,54 @@ class QueryWait:
         self.ids: Sequence[str] = ()  # the runs to wait for
         self.in_time = False
         self.changes: tuple[Snapshot, bool] | None = None  # and whether the cursor was unknown
-        snapshot, warnings = lookup.with_registry(caller, self._ask, last=True)
-        self.snapshot = ensure_watcher(snapshot, warnings, caller)
 
-    def _ask(self, registry: Registry) -> Snapshot:
+    def run(self) -> Snapshot:
+        """Wait for the runs; return the snapshot after the wait."""
+        snapshot, warnings = lookup.with_registry(self._caller, self._wait_and_take, last=True)
+        return ensure_watcher(snapshot, warnings, self._caller)
+
+    def _wait_and_take(self, registry: Registry) -> Snapshot:
         """Wait, and take the snapshot. If the registry fails, this is called again, for the same runs."""
         if self._again is None:
-            first = SnapshotBuilder(registry, self._query, self._caller).snapshot
-            query = first.query
-            self.ids = (*query.ids, *first.active) if query.active else query.ids
-            self._again = Query(
-                query.scope,
-                ids=self.ids,
-                active=False,
-                ended=self._query.ended,
-                wanted=self._query.wanted,
-                alone=query.scope.kind == "named",
-            )
-        over: list[RunView] = []
+            self._again = self._choose_runs(registry)
         name = registry.name()
-        if self._any and self._since is not None:  # a run that has ended since the cursor will do
-            changed, _ = poll.changes_by(registry, self._caller, self._query, self._since)
-            self.in_time = any(poll.ended(changed))
-        if not self.in_time:
-            # A snapshot before the wait loads modules, files and statements. So the one after it is fast.
-            take_by(registry, self._again, self._caller)
-            registry.get_ready()
-            folders = [f"{self._caller.runs}/{run_id}" for run_id in self.ids]
-            self.in_time, over = wait_until(folders, any_of_them=self._any, deadline=self._deadline)
+        over = self._wait(registry, self._again)
         if not (registry.is_still(name) and self._again.alone):
             reconcile(registry, self._caller.runs)
+        return self._take(registry, self._again, over)
+
+    def _choose_runs(self, registry: Registry) -> Query:
+        """Find the runs to wait for; return the query for them."""
+        first = SnapshotBuilder(registry, self._query, self._caller).snapshot
+        query = first.query
+        self.ids = (*query.ids, *first.active) if query.active else query.ids
+        return Query(
+            query.scope,
+            ids=self.ids,
+            active=False,
+            ended=self._query.ended,
+            wanted=self._query.wanted,
+            alone=query.scope.kind == "named",
+        )
+
+    def _wait(self, registry: Registry, again: Query) -> list[RunView]:
+        """Wait, unless a run that has ended since the cursor will do; return the runs that the wait read."""
+        if self._any and self._since is not None:
+            changed, _ = poll.changes_by(registry, self._caller, self._query, self._since)
+            self.in_time = any(poll.ended(changed))
+        if self.in_time:
+            return []
+        # A snapshot before the wait loads modules, files and statements. So the one after it is fast.
+        take_by(registry, again, self._caller)
+        registry.get_ready()
+        run_dirs = [f"{self._caller.runs}/{run_id}" for run_id in self.ids]
+        self.in_time, over = wait_until(run_dirs, any_of_them=self._any, deadline=self._deadline)
+        return over
+
+    def _take(self, registry: Registry, again: Query, over: Sequence[RunView]) -> Snapshot:
+        """Take the snapshot, and the changes if they are wanted."""
         ended = [run for run in over if run.result is not None]
-        snapshot = take_by(registry, self._again, self._caller, ended)
+        snapshot = take_by(registry, again, self._caller, ended)
         if self._since is not None:
             self.changes = poll.changes_by(registry, self._caller, self._query, self._since)
         return snapshot

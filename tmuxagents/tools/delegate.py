@@ -60,25 +60,14 @@ def delegate_to_subagents(arguments: Mapping[str, Any], door: Door, faults: Faul
         most = int(numbers["maxConcurrency"])
         call = calls.Call(launcher, prepared, most=most, failed=failed, named=False)
         views = [_View(task, one, launcher) for task, one in zip(call.tasks, assignments, strict=True)]
-
-        def details(status: str, most_lines: int) -> dict[str, Any]:
-            windows = [view.window(most_lines) for view in views]
-            shape = {"globalStatus": status, "maxLinesPerWindow": int(numbers["maxLinesPerWindow"])}
-            return {**shape, "sessionIds": [window["sessionId"] for window in windows], "windows": windows}
-
-        def describe() -> dict[str, Any]:
-            shape = details(words.RUNNING, _SHOWN_MEANWHILE)
-            text = board.progress_text(window["status"] for window in shape["windows"])
-            view = board.view_text(shape["windows"], now_ms=time.time() * 1000)
-            return answers.progress(text, shape, view=view)
-
-        door.carry_out(call, views, describe)
+        report = _Report(views, most_lines=int(numbers["maxLinesPerWindow"]))
+        door.carry_out(call, views, report.progress)
     warnings = [
         f"{one.name}: {warning}"
         for one, task in zip(assignments, call.tasks, strict=True)
         for warning in task.warnings
     ]
-    return Answer("\n".join(view.outcome() for view in views), details(DONE, KEPT), warnings)
+    return Answer("\n".join(view.outcome() for view in views), report.details(DONE, KEPT), warnings)
 
 
 def _accepted(
@@ -191,6 +180,31 @@ class _View(Child):
             message=run["errorMessage"],
             profile=self.summary or self.assignment.profile,
         )
+
+
+class _Report:
+    """All children of the call in one document, while they work and at the end."""
+
+    def __init__(self, views: Sequence[_View], *, most_lines: int) -> None:
+        self._views = views
+        self._most_lines = most_lines  # the limit of the settings
+
+    def details(self, status: str, most: int) -> dict[str, Any]:
+        """Return the `details` of the answer, with at most `most` lines of each child."""
+        windows = [view.window(most) for view in self._views]
+        return {
+            "globalStatus": status,
+            "maxLinesPerWindow": self._most_lines,
+            "sessionIds": [window["sessionId"] for window in windows],
+            "windows": windows,
+        }
+
+    def progress(self) -> dict[str, Any]:
+        """Return a progress document."""
+        details = self.details(words.RUNNING, _SHOWN_MEANWHILE)
+        text = board.progress_text(window["status"] for window in details["windows"])
+        view = board.view_text(details["windows"], now_ms=time.time() * 1000)
+        return answers.progress(text, details, view=view)
 
 
 # --- one task ---------------------------------------------------------------------------------------------

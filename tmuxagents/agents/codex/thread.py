@@ -102,8 +102,9 @@ class ThreadReader(ItemReader):
                 return self.item_ended(item, now)
             case "thread/tokenUsage/updated":
                 usage = raw_json.table(about.get("tokenUsage"))
-                is_known, self._total = usage.get("total") == self._total, usage.get("total")
-                if not is_known and about.get("turnId") == self.turn:
+                is_repeated = usage.get("total") == self._total
+                self._total = usage.get("total")
+                if not is_repeated and about.get("turnId") == self.turn:
                     last = figures(raw_json.table(usage.get("last")), _KEYS, "call")
                     return Reading([events.usage(last)])
             case "error":
