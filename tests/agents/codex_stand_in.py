@@ -82,6 +82,8 @@ def serve(path: str) -> None:
     """Be the app server of one client."""
     if MODE == "no-server":
         sys.exit(1)
+    if Path(path).parent.is_symlink():  # as Codex, which makes the socket's folder private first
+        sys.exit("socket directory path exists and is not a directory")
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(path)
     listening.listen()

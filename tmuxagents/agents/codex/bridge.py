@@ -154,9 +154,10 @@ class CodexBridge(WrapperPipes):
         # In the run directory, so that the wrapper or `prune` removes it if we are killed.
         self._folder = f"{run_dir}/{directory.LIVE_FILES}"
         os.mkdir(self._folder, 0o700)
-        there = os.open(self._folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        # Short for the server and the screen, too: the limit is 107 bytes, and a run may lie deeper.
-        self._socket = f"/proc/{os.getpid()}/fd/{there}/socket"
+        # Short for the server and the screen, too: the limit is 107 bytes, and a run may lie deeper. Codex
+        # refuses a socket right below the link: it wants to make the socket's folder private.
+        there = os.open(run_dir, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._socket = f"/proc/{os.getpid()}/fd/{there}/{directory.LIVE_FILES}/socket"
         self._server: subprocess.Popen[bytes] | None = None
         self._screen: subprocess.Popen[bytes] | None = None
         self._line: WebSocket | None = None
