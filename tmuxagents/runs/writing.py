@@ -68,7 +68,10 @@ def create(runs: str, plan: Plan, texts: Mapping[str, bytes]) -> str:
         made = {**texts, META: jsonline.encode(documents.meta(plan))}
         for name, text in made.items():
             _write_new(f"{making}/{name}", text)
-        _seal(path, made)  # first: a large plan counts only if its seal knows it
+        # First the seal: a large plan counts only if its seal knows it.
+        os.makedirs(os.path.dirname(seal_of(path)), mode=0o700, exist_ok=True)
+        unseal(path)  # the seal of a run of this name that was removed by hand
+        _write_new(seal_of(path), _sealing(made, far=MACHINE in made))
         os.rename(making, path)
     except BaseException:
         _remove_made(making)
@@ -87,14 +90,6 @@ def remove_unbegun(run_dir: str) -> None:
     """Remove a run directory that no other process knows."""
     _remove_made(run_dir)
     unseal(run_dir)
-
-
-def _seal(run_dir: str, texts: Mapping[str, bytes]) -> None:
-    """Write the seal of a run, outside of its directory, for its plan and system prompts."""
-    path = seal_of(run_dir)
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    unseal(run_dir)  # the seal of a run of this name that was removed by hand
-    _write_new(path, _sealing(texts, far=MACHINE in texts))
 
 
 def _sealing(texts: Mapping[str, bytes], *, far: bool) -> bytes:

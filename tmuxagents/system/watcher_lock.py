@@ -57,7 +57,15 @@ def ensure(home: str, environment: Mapping[str, str] | None = None) -> bool:
         if held is None:
             return False
         try:
-            _start(home, held, os.environ if environment is None else environment)
+            command = ["/bin/sh", "-c", _AWAY, "sh", *argv(home, str(_HANDED))]
+            its_own = surroundings(home, os.environ if environment is None else environment)
+            nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+            try:
+                shell = process.spawn(command[0], command, its_own, streams=(nothing, held, nothing))
+            finally:
+                os.close(nothing)
+            with ignoring(ChildProcessError):  # another thread of this process reaps all children
+                os.waitpid(shell, 0)
         finally:
             os.close(held)
     except (OSError, ValueError, TmuxAgentsError):
@@ -76,18 +84,6 @@ def surroundings(home: str, environment: Mapping[str, str]) -> dict[str, str]:
         name: value for name, value in environment.items() if name in _KEPT or name.startswith(_KEPT_FAMILIES)
     }
     return {**kept, "TMUXAGENTS_HOME": home, "TMUXAGENTS_ROLE": ROLE}
-
-
-def _start(home: str, held: int, environment: Mapping[str, str]) -> None:
-    command = ["/bin/sh", "-c", _AWAY, "sh", *argv(home, str(_HANDED))]
-    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-    try:
-        streams = (nothing, held, nothing)
-        shell = process.spawn(command[0], command, surroundings(home, environment), streams=streams)
-    finally:
-        os.close(nothing)
-    with ignoring(ChildProcessError):  # another thread of this process reaps all children
-        os.waitpid(shell, 0)
 
 
 # --- the lock ---------------------------------------------------------------------------------------------
