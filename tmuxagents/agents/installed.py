@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.agents.base import Agent
+    from tmuxagents.agents.capabilities import Questions
     from tmuxagents.settings.keys import Settings
 
 MEMORY = "agents.json"
@@ -176,27 +177,39 @@ def _ask(agent: Agent, words: list[str], environment: Mapping[str, str], agent_d
     def is_list(line: bytes) -> bool:
         return about.models(line) is not None
 
-    asked = [question(about.VERSION, _PATIENT_LIMIT_S)] if about.VERSION else []
+    questions = {}
+    if about.VERSION:
+        questions["version"] = question(about.VERSION, _PATIENT_LIMIT_S)
     if about.MODELS:
-        asked.append(question(about.MODELS, LIMIT_S, request=about.REQUEST, enough=is_list))
+        questions["models"] = question(about.MODELS, LIMIT_S, request=about.REQUEST, enough=is_list)
     try:
-        said, *more = ask(asked) or [None]
-        models = about.models(more[0]) if more and more[0] is not None else None
+        said = dict(zip(questions, ask([*questions.values()]), strict=True))
+        told = said.get("models")
+        models = None if told is None else about.models(told)
         if models is None and about.LISTING:
             (listed,) = ask([question(about.LISTING, _PATIENT_LIMIT_S)])
             models = None if listed is None else about.listing(listed)
     finally:
         leftovers.end(LeftoverScope(run_id=mark, uid=os.getuid(), since=since))
-    version = None if said is None else about.version(said)
+    told = said.get("version")
+    version = None if told is None else about.version(told)
+    warnings = _doubts(agent.name, about, version, models)
+    return {"version": version, "models": models, "warnings": warnings, "lists": bool(about.MODELS)}
+
+
+def _doubts(
+    name: str, about: Questions, version: str | None, models: list[dict[str, Any]] | None
+) -> list[str]:
+    """Return the warnings about an agent's version, and about what it does not report."""
     warnings = []
     oldest = ".".join(map(str, about.OLDEST))
     if version is None and about.VERSION:
-        warnings.append(f"{agent.name} does not report its version; {oldest} or newer is needed")
+        warnings.append(f"{name} does not report its version; {oldest} or newer is needed")
     elif version is not None and about.is_old(version):
-        warnings.append(f"{agent.name} {version} is older than {oldest}, the oldest supported version")
+        warnings.append(f"{name} {version} is older than {oldest}, the oldest supported version")
     if models is None and about.MODELS:
-        warnings.append(f"{agent.name} does not report its models, so the model is not checked")
-    return {"version": version, "models": models, "warnings": warnings, "lists": bool(about.MODELS)}
+        warnings.append(f"{name} does not report its models, so the model is not checked")
+    return warnings
 
 
 # --- the cache, as text -----------------------------------------------------------------------------------

@@ -276,32 +276,35 @@ def _follow(  # noqa: PLR0913  (the verb's options)
     waits: bool,
     **_: Any,
 ) -> int:
+    """Print each change of the runs until they have ended, then all of them; return the exit code."""
     deadline = None if timeout is None else time.monotonic() + timeout
-    late = False
 
-    def over(found: Snapshot) -> bool:
-        nonlocal late
+    def is_done(found: Snapshot) -> bool:
         ended = polling.ended(found)
-        done = not ended or (any(ended) if any_of_them else all(ended))
-        late = not done and deadline is not None and time.monotonic() >= deadline
-        return done or late
+        return not ended or (any(ended) if any_of_them else all(ended))
 
-    def tell(shown: SnapshotRow) -> None:
-        if as_json:
-            from tmuxagents.text import jsonline  # noqa: PLC0415  (for documents only)
+    def is_over(found: Snapshot) -> bool:
+        return is_done(found) or (deadline is not None and time.monotonic() >= deadline)
 
-            printing.write(jsonline.encode({"v": 1, "type": "run", "run": shown.run}))
-        elif printing.is_terminal():
-            sign, colour = table.STATES[table.state(shown.run)]
-            clock = time.strftime("%H:%M:%S ")
-            room = printing.width() - len(clock) - 2
-            parts = [("2", clock), (colour, f"{sign} "), ("", words.follow_line(shown, room))]
-            printing.lines([table.painted(parts if printing.paints() else [("", text) for _, text in parts])])
-        else:
-            printing.lines([words.follow_line(shown)])
-
-    found = polling.follow(caller, asked, tell, over)
-    _print(found, caller, as_json=as_json, timed_out=late)
-    if late:
+    found = polling.follow(caller, asked, lambda shown: _print_change(shown, as_json=as_json), is_over)
+    in_time = is_done(found)
+    _print(found, caller, as_json=as_json, timed_out=not in_time)
+    if not in_time:
         return TIMED_OUT
     return _outcome(found, found.registry_rows, found.query.ids, caller) if waits else 0
+
+
+def _print_change(shown: SnapshotRow, *, as_json: bool) -> None:
+    """Print a run that has changed: its document, or a line, which a terminal shows with the time."""
+    if as_json:
+        from tmuxagents.text import jsonline  # noqa: PLC0415  (for documents only)
+
+        printing.write(jsonline.encode({"v": 1, "type": "run", "run": shown.run}))
+    elif printing.is_terminal():
+        sign, colour = table.STATES[table.state(shown.run)]
+        clock = time.strftime("%H:%M:%S ")
+        room = printing.width() - len(clock) - 2
+        parts = [("2", clock), (colour, f"{sign} "), ("", words.follow_line(shown, room))]
+        printing.lines([table.painted(parts if printing.paints() else [("", text) for _, text in parts])])
+    else:
+        printing.lines([words.follow_line(shown)])

@@ -121,7 +121,7 @@ class Subcall:
             file.write(content)
         os.lseek(stdin, 0, os.SEEK_SET)
 
-        def be_asked() -> None:
+        def end_with_server() -> None:
             # They stay blocked until system/lifeline handles them: a signal during the start could be lost.
             signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGUSR1])
             _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGINT), 0, 0, 0)
@@ -134,7 +134,7 @@ class Subcall:
                 stdin=stdin,
                 stdout=subprocess.PIPE,
                 start_new_session=True,
-                preexec_fn=be_asked,  # noqa: PLW1509  (this program has one thread)
+                preexec_fn=end_with_server,  # noqa: PLW1509  (this program has one thread)
             )
         finally:
             os.close(stdin)

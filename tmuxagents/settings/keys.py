@@ -175,14 +175,7 @@ def resolve(
     for key, rule in KEYS.items():
         _decide(settings, key, rule, _sources_of(key, environment, project, user), named)
     if settings.sources[_AT_ONCE] == "project":
-        alone = Settings()  # those in force without the project
-        _decide(alone, _AT_ONCE, KEYS[_AT_ONCE], _sources_of(_AT_ONCE, environment, {}, user), named)
-        settings.warnings += alone.warnings
-        if settings.values[_AT_ONCE] > alone.values[_AT_ONCE]:
-            settings.values[_AT_ONCE] = alone.values[_AT_ONCE]
-            settings.sources[_AT_ONCE] = alone.sources[_AT_ONCE]
-            settings.chosen |= alone.chosen
-            settings.warnings.append(f"{named['project']}: a project may only lower {_AT_ONCE}; ignored")
+        _let_project_only_lower(settings, _sources_of(_AT_ONCE, environment, {}, user), named)
     for key in user:
         own = None if key in KEYS else agent_rule_of(key)
         if own is not None:
@@ -277,3 +270,15 @@ def _decide(
     if complaint and (rule.told or source == "environment"):
         where = variable_of(key) if source == "environment" else f"{named[source]}: {key[:60]}"
         settings.warnings.append(f"{where} {complaint}")
+
+
+def _let_project_only_lower(settings: Settings, others: Mapping[str, Any], named: Mapping[str, str]) -> None:
+    """Take back the project's `maxConcurrency` if it is above that of the `others`, the other sources."""
+    alone = Settings()
+    _decide(alone, _AT_ONCE, KEYS[_AT_ONCE], others, named)
+    settings.warnings += alone.warnings
+    if settings.values[_AT_ONCE] > alone.values[_AT_ONCE]:
+        settings.values[_AT_ONCE] = alone.values[_AT_ONCE]
+        settings.sources[_AT_ONCE] = alone.sources[_AT_ONCE]
+        settings.chosen |= alone.chosen
+        settings.warnings.append(f"{named['project']}: a project may only lower {_AT_ONCE}; ignored")

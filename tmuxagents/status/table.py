@@ -52,37 +52,20 @@ def lines(
     if not runs:
         return []
     is_narrow = width is not None and width < _WIDE
-    cells = [_cells(shown, now, is_narrow=is_narrow) for shown in runs]
-    columns_ = {heading: [heading, *(cell[heading] for cell in cells)] for heading in cells[0]}
+    rows = [_cells(shown, now, is_narrow=is_narrow) for shown in runs]
+    grid = {heading: [heading, *(row[heading] for row in rows)] for heading in rows[0]}
     if width is None:
-        del columns_[_SIGN]
+        del grid[_SIGN]
     else:
-        _narrow(columns_, width)
-    *before, last = columns_
-    for heading in before:
-        if heading in _RIGHT:
-            wide = max(map(columns, columns_[heading]))
-            columns_[heading] = [" " * (wide - columns(cell)) + cell for cell in columns_[heading]]
-        else:
-            columns_[heading] = padded(columns_[heading])
-    room = (words.WIDTH if width is None else width) - sum(
-        columns(columns_[one][0]) + len(GAP) for one in before
-    )
-    left = max(_LEAST_SAID if width is None else 1, room)
-    columns_[last] = [fit(cell, left) for cell in columns_[last]]
-    rows = zip(*columns_.values(), strict=True)
-    styles = [dict.fromkeys(columns_, _DIM)]
-    for shown in runs:
-        has_ended = shown.run["status"] in records.ENDED
-        style = dict.fromkeys(columns_, _DIM if has_ended else "")
-        style |= dict.fromkeys(_IN_COLOUR, STATES[state(shown.run)][1])
-        styles.append(style if has_ended else {**style, _NAME: _BOLD})
+        _narrow(grid, width)
+    _align(grid, width)
+    run_of_row = [None, *(shown.run for shown in runs)]  # the first row has the headings
     found = []
-    for style, row in zip(styles, rows, strict=True):
-        cells_ = zip(columns_, row, strict=True)
-        parts = [(style[one] if paints else "", cell + GAP) for one, cell in cells_]
-        parts[-1] = (parts[-1][0], parts[-1][1].rstrip())
-        found.append(painted(parts, width))
+    for run, cells in zip(run_of_row, zip(*grid.values(), strict=True), strict=True):
+        colours = _colours(grid, run) if paints else [""] * len(grid)
+        *before, last = cells
+        texts = [*(cell + GAP for cell in before), last.rstrip()]
+        found.append(painted(zip(colours, texts, strict=True), width))
     return found
 
 
@@ -136,18 +119,41 @@ def _cells(shown: SnapshotRow, now: float, *, is_narrow: bool) -> dict[str, str]
 # --- laid out ---------------------------------------------------------------------------------------------
 
 
-def _narrow(columns_: dict[str, list[str]], width: int) -> None:
+def _align(grid: dict[str, list[str]], width: int | None) -> None:
+    """Make the cells of each column equally wide; the last column is cut at the space that is left."""
+    *before, last = grid
+    for heading in before:
+        if heading in _RIGHT:
+            wide = max(map(columns, grid[heading]))
+            grid[heading] = [" " * (wide - columns(cell)) + cell for cell in grid[heading]]
+        else:
+            grid[heading] = padded(grid[heading])
+    taken = sum(columns(grid[heading][0]) + len(GAP) for heading in before)
+    room = max(_LEAST_SAID, words.WIDTH - taken) if width is None else max(1, width - taken)
+    grid[last] = [fit(cell, room) for cell in grid[last]]
+
+
+def _colours(headings: Iterable[str], run: Run | None) -> list[str]:
+    """Return the colours of a run's cells; without a run, those of the headings."""
+    if run is None:
+        return [_DIM for _ in headings]
+    has_ended = run["status"] in records.ENDED
+    colours = dict.fromkeys(_IN_COLOUR, STATES[state(run)][1])
+    if not has_ended:
+        colours[_NAME] = _BOLD
+    return [colours.get(heading, _DIM if has_ended else "") for heading in headings]
+
+
+def _narrow(grid: dict[str, list[str]], width: int) -> None:
     """Leave out empty columns, cut names, then leave out more columns until the activity has room."""
     for heading in _OPTIONAL:
-        if all(cell == NONE for cell in columns_[heading][1:]):
-            del columns_[heading]
+        if all(cell == NONE for cell in grid[heading][1:]):
+            del grid[heading]
     room = max(_LEAST_NAME, width // _NAME_SHARE)
     for heading in (_NAME, _PRESET):
-        if heading in columns_:
-            columns_[heading] = [fit(cell, room) for cell in columns_[heading]]
+        if heading in grid:
+            grid[heading] = [fit(cell, room) for cell in grid[heading]]
     for heading in _GIVE_WAY:
-        wide = sum(
-            max(map(columns, cells)) + len(GAP) for name, cells in columns_.items() if name != _ACTIVITY
-        )
+        wide = sum(max(map(columns, cells)) + len(GAP) for name, cells in grid.items() if name != _ACTIVITY)
         if wide + _LEAST_ACTIVITY > width:
-            columns_.pop(heading, None)
+            grid.pop(heading, None)

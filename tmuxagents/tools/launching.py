@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tmuxagents.launch.demands import Faults
     from tmuxagents.launch.prepare import Prepared
     from tmuxagents.registry.database import Registry
+    from tmuxagents.registry.lookup import Caller
     from tmuxagents.tools.door import Door
 
 MOST_LISTED = 20
@@ -148,16 +149,8 @@ def background_agent_status(arguments: Mapping[str, Any], door: Door, faults: Fa
     over = _wait(named, arguments["wait"], door) if arguments.get("wait") else []
 
     def ask(registry: Registry) -> tuple[Snapshot, int, int]:
-        """Return the snapshot, the number of runs without a row in it, and that of other parents' runs."""
-        builder = SnapshotBuilder(registry, poll.background(caller), caller)
-        found = builder.snapshot
-        rows = registry.rows(found.query.scope, limit=MOST_LISTED) if ended and not named else []
-        ids = named or list(dict.fromkeys([*over, *found.active, *(row.run_id for row in rows)]))
-        more = 0 if named else max(found.counts["total"] if ended else 0, len(ids)) - len(ids[:MOST_LISTED])
-        here = registry.open_rows() if caller.owner is not None else []
-        others = [row for row in here if row.project == caller.project and row.owner != caller.owner]
-        active = sum(row.status not in records.ENDED for row in others)
-        return builder.show(ids[:MOST_LISTED]), more, active
+        snapshot, more = _shown(registry, caller, named, over, ended=ended)
+        return snapshot, more, _active_of_others(registry, caller)
 
     (snapshot, more, others), warnings = lookup.with_registry(caller, ask)
     found = ensure_watcher(snapshot, warnings, caller)
@@ -171,6 +164,32 @@ def background_agent_status(arguments: Mapping[str, Any], door: Door, faults: Fa
     if not named and not arguments.get("verbose"):
         runs = [{"runId": run["runId"], "status": run["status"]} for run in runs]
     return Answer(text, {"counts": found.counts, "runs": runs}, found.warnings)
+
+
+def _shown(
+    registry: Registry, caller: Caller, named: list[str], over: list[str], *, ended: bool
+) -> tuple[Snapshot, int]:
+    """Return a snapshot of the named runs, else of the background runs, and how many of these it lacks.
+
+    It has the runs that are `over` first, then the active ones and, if wanted, those that have `ended`.
+    """
+    builder = SnapshotBuilder(registry, poll.background(caller), caller)
+    if named:
+        return builder.show(named), 0
+    found = builder.snapshot
+    rows = registry.rows(found.query.scope, limit=MOST_LISTED) if ended else []
+    ids = list(dict.fromkeys([*over, *found.active, *(row.run_id for row in rows)]))
+    total = max(found.counts["total"] if ended else 0, len(ids))
+    ids = ids[:MOST_LISTED]
+    return builder.show(ids), total - len(ids)
+
+
+def _active_of_others(registry: Registry, caller: Caller) -> int:
+    """Return how many active runs in the project belong to other parents; 0 if the caller is no parent."""
+    if caller.owner is None:
+        return 0
+    here = [row for row in registry.open_rows() if row.project == caller.project]
+    return sum(row.owner != caller.owner and row.status not in records.ENDED for row in here)
 
 
 def _status_line(found: Snapshot) -> str:

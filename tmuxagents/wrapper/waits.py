@@ -14,7 +14,7 @@ from tmuxagents.wrapper.signals import CAUSES, hang_up
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tmuxagents.records import Verdict
     from tmuxagents.runs.inspect import RunView
@@ -85,6 +85,22 @@ class Before:
 
         runs = os.path.dirname(self._claim.run_dir)
         run_dirs = [f"{runs}/{os.path.basename(other)}" for other in plan.after]
+        verdict = self._wait_for_ends(run_dirs)
+        if verdict is not None:
+            return verdict
+        written = directory.read_bytes(f"{self._claim.run_dir}/{directory.PROMPT}")
+        if written is None:
+            raise OSError(errno.EINVAL, "no file that can be read", directory.PROMPT)
+        outputs = [predecessors.output(run_dir) for run_dir in run_dirs]
+        text = prompt.with_outputs(written.decode("utf-8", "surrogateescape"), plan.task, outputs)
+        writing.replace(self._claim.run_dir, directory.PROMPT, text.encode("utf-8", "surrogateescape"))
+        self._claim.replace_prompt(directory.open_prompt(self._claim.run_dir))
+        return None
+
+    def _wait_for_ends(self, run_dirs: Sequence[str]) -> Verdict | None:
+        """Wait until all of these runs have completed; return the ending if this run cannot start then."""
+        from tmuxagents.launch import predecessors  # noqa: PLC0415  (few runs wait for others)
+
         told: str | None = None
         for run_dir in run_dirs:
             run, verdict = predecessors.judge(run_dir)
@@ -98,14 +114,6 @@ class Before:
                 run, verdict = predecessors.judge(run_dir)
             if verdict is not None:
                 return verdict
-        # All have completed: their answers go into the prompt.
-        written = directory.read_bytes(f"{self._claim.run_dir}/{directory.PROMPT}")
-        if written is None:
-            raise OSError(errno.EINVAL, "no file that can be read", directory.PROMPT)
-        outputs = [predecessors.output(run_dir) for run_dir in run_dirs]
-        text = prompt.with_outputs(written.decode("utf-8", "surrogateescape"), plan.task, outputs)
-        writing.replace(self._claim.run_dir, directory.PROMPT, text.encode("utf-8", "surrogateescape"))
-        self._claim.replace_prompt(directory.open_prompt(self._claim.run_dir))
         return None
 
     def _wait_for(self, run: RunView) -> None:

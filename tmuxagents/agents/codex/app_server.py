@@ -217,10 +217,10 @@ class CodexLiveReader(LiveReader, ThreadReader):
                 taken = self.taken(raw)
                 self._stops |= any(sent.fields.get("kind") == STOP for sent in taken)
                 return Reading(taken)
-            case "bridge_answer":  # a refusal becomes a denial once its item ends
-                ask = self.asks.answered(raw)
-                asked = self.questions.pop(ask.id, None) if ask else None
-                answer, by = self.asks.given[ask.id] if ask else ("", "")
+            case "bridge_answer" if (ask := self.asks.answered(raw)) is not None:
+                answer, by = self.asks.given[ask.id]
+                asked = self.questions.pop(ask.id, None)
+                # A refusal becomes a denial once its item ends.
                 if asked is not None and asked.refuses(answer):
                     self.refused[asked.item] = by
             case "bridge_person":

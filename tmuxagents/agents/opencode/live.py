@@ -67,6 +67,7 @@ class OpencodeLiveReader(LiveReader, OpencodeReader):
         match kind:
             case "bridge_starts":
                 self.has_begun = True
+                return ACTIVE
             case "bridge_session":
                 self.session, self.model = raw_json.key(raw.get("sessionID")), raw_json.word(raw.get("model"))
                 session = self.session
@@ -81,6 +82,7 @@ class OpencodeLiveReader(LiveReader, OpencodeReader):
                 return Reading(self.taken(raw))
             case "bridge_answer":
                 self.asks.answered(raw)
+                return ACTIVE
             case "bridge_person":
                 self.has_left = True
                 return NOTHING
@@ -88,6 +90,7 @@ class OpencodeLiveReader(LiveReader, OpencodeReader):
                 info = raw_json.table(about.get("info"))
                 if info.get("role") == "user" and (known := raw_json.key(info.get("id"))):
                     raw_json.remember(self._prompts, known, None)
+                return ACTIVE
             case "message.part.updated":
                 return self._part(raw_json.table(about.get("part")), now)
             case "session.status":
@@ -99,13 +102,14 @@ class OpencodeLiveReader(LiveReader, OpencodeReader):
             case "permission.asked" | "question.asked":
                 if known := raw_json.key(about.get("id")):
                     raw_json.remember(self.asks.open, known, _question(known, about))
+                return ACTIVE
             case "permission.replied" | "question.replied" | "question.rejected":
                 self.asks.open.pop(raw_json.key(about.get("requestID")) or "", None)
+                return ACTIVE
             case "bridge_alive":
-                pass
+                return ACTIVE
             case _:
                 return NOTHING
-        return ACTIVE
 
     def _part(self, part: dict[str, Any], now: float) -> Reading:
         kind, known = raw_json.word(part.get("type")) or "", raw_json.key(part.get("id")) or ""
