@@ -76,6 +76,12 @@ def test_a_skill_has_the_name_of_its_header_else_of_its_folder(text: str, name: 
     assert indexed(file("/s/folder/SKILL.md", text)) == [(name, "/s/folder/SKILL.md", body)]
 
 
+@pytest.mark.parametrize("header", ["", "---\nname: ' '\n---\n", "---\nname: 5\n---\n"])
+def test_blanks_around_the_name_of_a_folder_belong_to_no_name(header: str) -> None:
+    files = [file("/s/ coding /SKILL.md", f"{header}Body."), file("/s/ /SKILL.md", f"{header}Body.")]
+    assert indexed(*files) == [("coding", "/s/ coding /SKILL.md", "Body.")]
+
+
 @pytest.mark.parametrize(
     ("text", "names"),
     [

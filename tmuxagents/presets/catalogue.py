@@ -175,7 +175,9 @@ def index_skills(files: Iterable[SkillFile]) -> dict[str, Skill]:
         name, about = (text.strip() if isinstance(text, str) else "" for text in said)
         if not file.is_declared and not (name and about):
             continue  # a loose file in a skills folder is a skill only if its header has both
-        name = name or file.folder
+        name = name or file.folder.strip()
+        if not name:
+            continue
         body = None if file.text is None else yaml.split(file.text)[1].strip()
         if name not in known or known[name].body is None:  # an unreadable skill hides no readable one
             known[name] = Skill(name, file.path, body)
