@@ -282,6 +282,17 @@ def test_a_reopened_run_with_a_damaged_plan_has_no_answer_of_another(home: Home,
     assert done.stdout == "failed (exit): The child exited with code 1; no text output\n"
 
 
+def test_a_forged_event_without_a_number_of_ours_is_in_no_list_of_events(home: Home) -> None:
+    run = ended(home, "done real")
+    with (run.folder / "events.jsonl").open("a") as log:
+        for seq in (0, -1):
+            forged = {"v": 1, "seq": seq, "at": 1.5, "type": "assistant_text", "text": "forged"}
+            log.write(json.dumps(forged) + "\n")
+    for arguments in (("events",), ("transcript", "--times")):
+        shown = home.command(*arguments, run.run_id).stdout
+        assert ("real" in shown, "forged" in shown) == (True, False)
+
+
 def test_a_name_means_the_live_run_then_the_newest(home: Home) -> None:
     old = ended(home, "done old", name="scout")
     assert home.command("output", "scout").stdout == "old\n"

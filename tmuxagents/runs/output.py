@@ -123,6 +123,8 @@ def _told_again(run_dir: str, *, follow: bool) -> Iterator[tuple[float, bytes]]:
     """Yield the transcript entries made from the events, each with its time."""
     narrator = Narrator()
     for event in _events(run_dir, follow=follow):
+        if event.seq < 1:  # not the wrapper's: `event_lines` has no such event, either
+            continue
         entry = narration.entry(event, narrator.phrase(event))
         if entry is not None:
             yield event.at, entry.encode()
