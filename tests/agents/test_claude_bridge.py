@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.agents.bridge_ends import Ends
+from tests.harness import REPOSITORY
 from tmuxagents.agents.brand import HOOK
 from tmuxagents.agents.claude.command import BRIDGE, LIVE
 from tmuxagents.runs.directory import LIVE_FILES
@@ -36,6 +37,14 @@ def bridge(tmp_path: Path) -> Iterator[Ends]:
     arguments = LIVE.arguments(plan_of({"runId": "01a1ee15069b4c1f"}), str(tmp_path))
     (settings,) = [word for word in arguments if word.startswith("--settings=")]
     yield from Ends(tmp_path, BRIDGE, settings).used()
+
+
+@pytest.mark.parametrize("brand", ["claude", "copilot", "qwen"])
+def test_every_live_child_pays_for_its_bridge_so_it_loads_no_dear_module(brand: str) -> None:
+    steps = f"import sys; sys.path.append({str(REPOSITORY)!r}); import tmuxagents.agents.{brand}.bridge"
+    argv = [sys.executable, "-I", "-S", "-c", f"{steps}; print(*sys.modules)"]
+    said = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+    assert not {"typing", "pathlib", "dataclasses", "tempfile", "asyncio"} & {*said.split()}
 
 
 def test_what_a_hook_is_given_is_told_as_one_line(bridge: Ends) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import select
 import sys
-from typing import NamedTuple
 
 if __name__ == "__main__":
     sys.path.append(__file__.rpartition("/tmuxagents/")[0])
@@ -31,12 +30,13 @@ _DONE = ("PostToolUse", "PostToolUseFailure")
 _CLOSES = ("UserPromptSubmit", "Stop", "StopFailure")  # these close every question
 
 
-class HeldHook(NamedTuple):
-    """A hook that waits for our answer to its question."""
+class HeldHook:
+    """A hook that waits for our answer to its question. `before`: the other calls that were open then."""
 
-    line: socket.socket
-    asked: dict[str, Any]
-    before: set[str]  # the other calls that were open when it asked
+    def __init__(self, line: socket.socket, asked: dict[str, Any], before: set[str]) -> None:
+        self.line = line
+        self.asked = asked
+        self.before = before
 
 
 class ClaudeBridge(HookBridge):
