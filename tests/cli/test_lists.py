@@ -102,7 +102,7 @@ def test_more_that_has_ended_is_told(home: Home) -> None:
         ("poll --any", "--any and --timeout are about waiting."),
         ("poll --watch", "--watch needs a terminal."),
         ("poll --format {{.nope}}", '--format: there is no field "nope".'),
-        ("poll --format {{.name", "--format: the template needs a field and }} behind {{.name."),
+        ("poll --format {{.name", "--format: the template needs a field and }} after {{.name."),
     ],
 )
 def test_what_makes_no_sense_is_refused(busy: Home, line: str, said: str) -> None:

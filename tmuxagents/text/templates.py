@@ -33,7 +33,7 @@ class Template:
             as_json = field.strip().startswith(_JSON)
             path = field.strip().removeprefix(_JSON).strip().removeprefix(".")
             if not closed or not (path or as_json):
-                raise BadTemplateError(f"the template needs a field and }}}} behind {_OPEN}{field}")
+                raise BadTemplateError(f"the template needs a field and }}}} after {_OPEN}{field}")
             self._fields.append((path.split(".") if path else [], as_json, _unescaped(after)))
 
     def fill(self, document: Mapping[str, Any]) -> str:
