@@ -347,7 +347,7 @@ def test_an_impossible_window_of_one_run_keeps_no_other_window_from_being_marked
     wrapper = odd.run.folder / directory.WRAPPER
     wrapper.write_text(wrapper.read_text().replace(f'"{odd.window}"', '"@x"'))  # a child can write it
     watched.start()
-    # The watcher learns the real windows at its first visit to the server; a second change needs another visit.
+    # The watcher learns the real windows at its first visit to the server; a second change needs another.
     told(fine.run, events.Event("needs_input", {"kind": "confirm", "text": "?"}))
     eventually(lambda: fine.state() == "waiting")
     told(fine.run, events.Event("input_given", {"kind": "confirm", "text": None}))
