@@ -44,6 +44,7 @@ def test_a_brand_without_a_thing_of_its_own_says_so() -> None:
     assert (plain.prompted("/r/text", {}), PI.prompted("/r/text", {})) == ({}, {})
     assert (TextReader().used(b"{}"), PiReader().used(b"{}")) == ([], [])
     assert plain.session("text").problem == "does not belong to this agent"
+    assert plain.session_log("a", {}) is None
     assert [plain.questions().is_old(version) for version in ("2.9.9", "2.10.0", "10")] == [
         True,
         False,

@@ -88,6 +88,15 @@ def test_what_is_denied_from_elsewhere_is_a_denial() -> None:
     assert [one["why"] for one in told.all("denied")] == ["denied by a person"]
 
 
+def test_what_is_allowed_from_elsewhere_is_no_denial() -> None:
+    change = {"type": "fileChange", "id": "c1", "changes": [{"path": "/a"}]}
+    answer = {"type": "bridge_answer", "ask": "0", "answer": "allow", "by": "a person"}
+    told = live(SESSION, BEGUN, note("item/started", item=change), ASKED, answer)
+    heard(told, note("serverRequest/resolved", requestId=0))
+    heard(told, note("item/completed", item={**change, "status": "completed"}))
+    assert (told.reader.asks.given, told.all("denied")) == ({"0": ("allow", "a person")}, [])
+
+
 def test_a_question_that_only_the_screen_knows_is_left_to_it() -> None:
     told = live(SESSION, BEGUN, {**note("account/chatgptAuthTokens/refresh"), "id": 3})
     assert (told.reader.asks.open, told.said) == ({}, [])

@@ -146,6 +146,7 @@ def test_a_session_replayed_again_and_again_does_not_nest() -> None:
 
 def test_how_a_session_is_continued_is_told_by_the_short_id() -> None:
     assert continued.natively(FIRST) == "continues run 01a1ee15 in the child's own session"
+    assert continued.not_kept(FIRST) == "run 01a1ee15 ended before its child kept the session"
     assert continued.file_problem(FIRST, "is missing") == "the session file of run 01a1ee15 is missing"
     told = "continues run 01a1ee15 by replaying the session in the prompt: it is missing"
     assert continued.replayed(FIRST, "it is missing") == told

@@ -178,7 +178,7 @@ def _take_said(state: RunState, kind: str, fields: dict[str, Any]) -> None:  # n
             for key in ("costKind", "basis"):
                 if (word := _str(fields.get(key), _WORD)) is not None:
                     state.usage[key] = word
-        case "turn_end":
+        case _:  # turn_end
             state.turns += 1
             state.stop_reason = _str(fields.get("stopReason"))
             state.evidence = _str(fields.get("evidence"))
