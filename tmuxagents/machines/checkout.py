@@ -81,9 +81,8 @@ class Project:
                 own.read("init", "--quiet", "--template=", f"--object-format={form}", made)
                 with open(f"{made}/.git/objects/info/alternates", "wb") as file:
                     file.write(quoted(f"{self.repository}/objects") + b"\n")
-                with contextlib.suppress(
-                    FileNotFoundError
-                ):  # sent from a shallow clone: history ends there, too
+                # If it was sent from a shallow clone, history ends there, too.
+                with contextlib.suppress(FileNotFoundError):
                     shutil.copyfile(f"{self.repository}/shallow", f"{made}/.git/shallow")
                 own.read("checkout", "--quiet", "--detach", commit, limit_s=LONG_S)
                 if author and all(author) and not git.Git(self._environment).line("config", "user.email"):

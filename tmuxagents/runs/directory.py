@@ -39,9 +39,7 @@ WRAPPER = "wrapper.json"
 OUTPUT = "output.md"
 RESULT = "result.json"
 MACHINE = "machine.json"  # only of a run that works on another machine: how we reach it
-HANDED = (
-    "handed.json"  # the environment of a run that starts without its launcher; the wrapper removes the file
-)
+HANDED = "handed.json"  # the environment for a run that starts without its launcher; the wrapper removes it
 ANNOUNCED = "announced"
 SEEN = "seen"
 LOCK = "run.lock"

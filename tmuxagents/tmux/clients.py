@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from tmuxagents.tmux.library import BoundedServer
     from tmuxagents.tmux.runner import Command
 
-_TRAIL = (
-    "TMUXAGENTS_TRAIL"  # a hidden variable of a session: its client, and the place that this client came from
-)
+# A hidden variable of a session: its client, and the place that this client came from.
+_TRAIL = "TMUXAGENTS_TRAIL"
 _ROW = " ".join(
     (
         *("client", "#{client_activity}", "#{client_name}", "#{session_id}", "#{window_id}", "#{pane_id}"),
@@ -294,13 +293,8 @@ def _making(view: str, window: str, session: str) -> list[Command]:
     return [
         ["new-session", "-d", "-s", view, "sleep", "60"],  # only until its window is exchanged
         ["set-option", "-t", target, "destroy-unattached", "off"],
-        [
-            "set-option",
-            "-t",
-            target,
-            "detach-on-destroy",
-            "on",
-        ],  # when its window closes, the client goes back
+        # When its window closes, the client goes back.
+        ["set-option", "-t", target, "detach-on-destroy", "on"],
         ["set-option", "-t", target, _LOOKING, text],
         *style.of_session(view),
         ["link-window", "-k", "-s", f"{session}:{window}", "-t", f"{target}^"],
