@@ -105,7 +105,7 @@ def probe(host: Host, programs: Mapping[str, str], environment: Mapping[str, str
             os.unlink(shared)
     lines = answer.out.decode("utf-8", "replace").split("\n")
     if lines.count(token) != 2:  # noqa: PLR2004  (before and after)
-        said = safe.cut(safe.line((answer.err or answer.out.decode("utf-8", "replace")).strip()), 200)
+        said = safe.cut(safe.line((answer.err or answer.out.decode("utf-8", "replace")).strip()), _SHOWN)
         message = f"{host.name} does not answer as a machine with a shell does: {said or 'it says nothing'}."
         raise Unusable(message, kind="far-shell", hint=f"try: ssh {host.destination} sh -c true")
     first = lines.index(token)

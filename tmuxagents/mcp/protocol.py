@@ -240,7 +240,7 @@ def tools() -> list[dict[str, Any]]:
     ]
 
 
-SCHEME = "tmuxagents://runs/"  # of the address of a resource
+SCHEME = "tmuxagents://runs/"  # begins the address of a resource
 KINDS = {"output": "text/markdown", "transcript": "text/plain", "result": "application/json"}
 _TITLES = {
     "output": "Last answer of a run",

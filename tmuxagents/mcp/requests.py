@@ -122,7 +122,7 @@ class Subcall:
         os.lseek(stdin, 0, os.SEEK_SET)
 
         def end_with_server() -> None:
-            # They stay blocked until system/lifeline handles them: a signal during the start could be lost.
+            # Both stay blocked until system/lifeline handles them: a signal during the start could be lost.
             signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGUSR1])
             _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGINT), 0, 0, 0)
             if os.getppid() != caller:

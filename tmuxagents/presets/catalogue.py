@@ -53,7 +53,7 @@ class Catalogue:
             elif read is not None:
                 self.bad.append(read)
         # Of files with the same rank the last one counts: the last file of a folder, or of the last folder.
-        # So the files are turned round, and sorting keeps the last one before the others.
+        # So the order is reversed first: the sort then leaves the last one before the others.
         self.presets.reverse()
         self.presets.sort(key=lambda one: (one.name, one.rank))
         # Many agent files of a brand cannot be used as presets. Only the list of presets warns of these.
@@ -110,7 +110,7 @@ def scoped(wanted: str) -> tuple[str | None, str]:
 
 
 def hiding(preset: Preset) -> str | None:
-    """Return a warning if a project's file hides one of the user's; it names the tools that this adds."""
+    """Return a warning, with the tools that are added, if a project's file hides one of the user's."""
     if preset.hidden is None or preset.source != PROJECT:
         return None
     more = describe.wider(preset, preset.hidden)

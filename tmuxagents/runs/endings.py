@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.runs.lifecycle import RunState
 
-# A new reason of an ending needs these places:
+# A new reason of an ending needs a change in each of these places:
 # - the code that decides it: here, launch/predecessors, launch/call, runs/conclude or watcher/mirror;
 # - for a job: slurm/jobs if Slurm decides it, _OURS in slurm/commands if only we do, and docs/machines.md;
 # - docs/run-directory.md, REASONS in scripts/schema_shapes.py, a frozen run for tests/nets/test_run_v1.py.

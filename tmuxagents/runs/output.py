@@ -31,7 +31,7 @@ _BIGGEST_PROMPT = 64 * 1024 * 1024
 def answer(run: RunView, max_bytes: int | None = None) -> str | None:
     """Return the last answer of a run, whole or with its middle left out; None if there is none.
 
-    A run that only opened a session again may have no answer of its own. Then it is that of the run before.
+    A run that only opened a session again may have no answer of its own. Then the run before has the answer.
     """
     passed: set[str] = set()  # a damaged plan may lead back to its own run
     while run.state.text is None and run.plan.reopens and is_run_id(str(run.plan.resumes)):

@@ -90,8 +90,8 @@ def _compact(value: Any) -> Any:
 
 def counts(runs: Iterable[Run]) -> dict[str, int]:
     """Return the counts of these runs by status."""
-    all_ = [run["status"] for run in runs]
-    return {**{status: all_.count(status) for status in _COUNTED}, "total": len(all_)}
+    found = [run["status"] for run in runs]
+    return {**{status: found.count(status) for status in _COUNTED}, "total": len(found)}
 
 
 # --- subagent ---------------------------------------------------------------------------------------------

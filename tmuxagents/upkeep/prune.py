@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tmuxagents.upkeep.remains import Stock
 
 _BUSY_S = 0.2
-_OVER = (records.GONE, records.NEVER_CAME, records.MIRRORED)  # the wrapper of a run that is over
+_OVER = (records.GONE, records.NEVER_CAME, records.MIRRORED)  # a run with a result and one of these is over
 _HELD_S = 1.0  # another process may hold the lock for a moment, to see if the run is lost
 
 
