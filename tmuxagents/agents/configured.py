@@ -52,9 +52,8 @@ class Acp(Agent):
     def environment(self, _agent_dir: str, plan: Plan | None) -> Mapping[str, str]:
         """Return the rules that opencode needs for a permission level: its modes forbid nothing."""
         words = plan.agent_command if plan and plan.agent_command else (self.program,)
-        names = [
-            word.rpartition("/")[2] for word in words
-        ]  # another program may start it: `npx opencode-ai acp`
+        # Another program may start opencode: `npx opencode-ai acp`.
+        names = [word.rpartition("/")[2] for word in words]
         if plan is None or not any(name.startswith("opencode") for name in names):
             return {}
         from tmuxagents.agents.opencode import command as opencode  # noqa: PLC0415  (others do not need it)

@@ -74,9 +74,8 @@ class Codex(Agent):
         for path in replaced:
             in_toml = inside(path, run_dir).replace("\\", "\\\\").replace('"', '\\"')
             flags += ["-c", f'model_instructions_file="{in_toml}"']
-        resumed = (
-            ["resume", plan.child_session] if plan.child_session else []
-        )  # Codex refuses flags after these
+        # Codex refuses flags after these words.
+        resumed = ["resume", plan.child_session] if plan.child_session else []
         return ["exec", "--json", "--skip-git-repo-check", *flags, *resumed, "-"]
 
     def talker(self, plan: Plan, run_dir: str) -> AppServer | None:

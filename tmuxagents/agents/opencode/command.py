@@ -64,11 +64,8 @@ class Opencode(Agent):
             line.append("--auto")
         if plan.child_session:
             return [*line, "-s", plan.child_session]
-        return [
-            *line,
-            "--title",
-            f"tmuxagents {plan.run_id[:8]}",
-        ]  # otherwise opencode asks the model for one
+        # Without a title, opencode would ask the model for one.
+        return [*line, "--title", f"tmuxagents {plan.run_id[:8]}"]
 
     def environment(self, _agent_dir: str, plan: Plan | None) -> dict[str, str]:
         """Return the permission rules, and the variable that stops updates."""
