@@ -30,8 +30,8 @@ class Agent:
     home_variable = "HOME"  # names the folder of the agent's own settings and login
     prompt_link: str | None = None  # the name that a file must have to be part of the system prompt
     keeps_sessions = True  # it can continue a session by its id
-    about_usage: tuple[bytes, ...] = ()  # beginnings of the lines on usage in its log of a session
     keeps_unanswered = True  # it also keeps a new session in which the model has not answered
+    about_usage: tuple[bytes, ...] = ()  # beginnings of the lines on usage in its log of a session
 
     @property
     def program_variable(self) -> str:

@@ -163,7 +163,7 @@ class LiveAsks:
 class LiveReader(Reader):
     """Reads the lines of a live child's bridge. `sent` returns the event of the message with a number."""
 
-    paces = False  # a person may wait for it
+    paces = False  # no line waits: a person may need what it reports
 
     def __init__(self, sent: Sent) -> None:
         super().__init__()

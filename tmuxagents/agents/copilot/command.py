@@ -89,7 +89,7 @@ class Copilot(Agent):
         return CopilotReader(plan.child_session or session_uuid(plan), plan.baseline or {})
 
     def session_log(self, session: str | None, environment: Mapping[str, str]) -> str | None:
-        """Return the log of a session. It has what a run used that was killed, and had told nothing."""
+        """Return the log of a session, which also has the usage of a killed run that reported none."""
         if session is None or "/" in session:
             return None
         home = environment.get(self.home_variable) or f"{environment.get('HOME', '')}/.copilot"

@@ -29,7 +29,7 @@ _REFUSALS = range(1, 128)  # exit codes; higher ones mean a signal
 
 
 class CopilotReader(LineReader):
-    """Reads one Copilot CLI. `session`: the id, as only the last line has it; `baseline`: earlier usage."""
+    """Reads one Copilot CLI. `session`: the id, which only the last line has; `baseline`: earlier usage."""
 
     shows_cuts = False  # an answer that a filter cut ends like a whole one
     file: str | None = USAGE
