@@ -276,17 +276,12 @@ def _makes_sense(entry: Any) -> bool:
     if not isinstance(entry, dict):
         return False
     models, warnings, version = entry.get("models"), entry.get("warnings"), entry.get("version")
+    listed = [] if models is None else models  # None: the agent has not reported its models
     return (
         (version is None or isinstance(version, str))
-        and (
-            models is None
-            or (
-                isinstance(models, list)
-                and all(
-                    isinstance(row, dict) and row.keys() >= _MODEL and isinstance(row["id"], str)
-                    for row in models
-                )
-            )
+        and isinstance(listed, list)
+        and all(
+            isinstance(row, dict) and row.keys() >= _MODEL and isinstance(row["id"], str) for row in listed
         )
         and isinstance(warnings, list)
         and all(isinstance(warning, str) for warning in warnings)

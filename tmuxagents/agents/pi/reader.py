@@ -176,9 +176,10 @@ class PiReader(Reader):
     def _tool_started(self, raw: dict[str, Any], now: float) -> Reading:
         again, self.settled = self.settled, False
         told = self._call(raw.get("toolCallId"), raw.get("toolName"), raw.get("args"), now)
-        for call in told:
-            tool, has_id = call.fields["toolName"], call.fields["callId"] is not None
-            if self._nameless.was_told(tool, call.fields["args"]):  # an answer has named it without an id
+        if told:
+            fields = told[0].fields  # it is one call
+            tool, has_id = fields["toolName"], fields["callId"] is not None
+            if self._nameless.was_told(tool, fields["args"]):  # an answer has named it without an id
                 told = []
                 if has_id:  # its result will have it, too
                     self._nameless.end(tool)
