@@ -118,8 +118,8 @@ class LastLines:
                 break
         # The reader's summary is of the whole result, ours only of its beginning.
         text = _str(fields.get("text"))
-        beginning = figures.sum_up(tool, text, cut=len(text) > events.RESULT_TEXT_LIMIT)
-        words = safe.line(_str(fields.get("summary"))) or beginning
+        is_cut = len(text) > events.RESULT_TEXT_LIMIT
+        words = safe.line(_str(fields.get("summary"))) or figures.sum_up(tool, text, cut=is_cut)
         at = next((number for number, row in enumerate(self.all) if row is call), None)
         row = LastLine(f"{_UNDER}{words}" if at is not None else f"{_UNDER}{tool}: {words}", TOOL)
         self.all.insert(len(self.all) if at is None else at + 1, row)
