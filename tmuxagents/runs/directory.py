@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tmuxagents.records import Plan
 
 LIVE_EVENTS, LIVE_ORDERS = "live-events.fifo", "live-orders.fifo"
-LIVE_FILES = "live"  # a folder of the bridge: files for the hooks of its agent, or the socket of its server
+LIVE_FILES = "live"  # a folder of the bridge: a socket, and files for an agent that has hooks
 META = "meta.json"
 PROMPT = "prompt.txt"
 SYSTEM_PROMPT = "system-prompt.md"
