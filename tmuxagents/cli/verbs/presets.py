@@ -74,8 +74,9 @@ def presets(context: click.Context, *, as_json: bool) -> None:
 
 def _shelf(*, is_read: bool = True) -> PresetShelf:
     """Return the preset files. Print warnings about the settings, and with `is_read` about the files."""
-    settings = load.load(os.environ, lookup.here().project)
-    shelf = change.PresetShelf(lookup.working_directory() or "/", os.environ, settings)
+    caller = lookup.here()
+    settings = load.load(os.environ, caller.project)
+    shelf = change.PresetShelf(caller.folder, os.environ, settings)
     printing.warn([*settings.warnings, *(shelf.survey.warnings if is_read else ())])
     return shelf
 

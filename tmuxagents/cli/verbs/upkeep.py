@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 @values.JSON
 def doctor_verb(*, as_json: bool) -> int:
     """Check machine, agent, project and runs: a line each, with what to do. Exit with 1 if one is broken."""
-    folder = lookup.working_directory() or "/"
-    case = doctor.Case(lookup.here(), folder, os.environ, socket=group.socket())
+    caller = lookup.here()
+    case = doctor.Case(caller, caller.folder, os.environ, socket=group.socket())
     examined = doctor.examine(case)
     if as_json:
         printing.document(examined.document(__version__))
