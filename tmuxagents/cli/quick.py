@@ -124,5 +124,5 @@ def _value(name: str, word: str) -> Any:
         return statuses if set(statuses) <= set(records.STATUSES) else None
     if name in (MOST, MAX_BYTES):
         is_plain = word.isascii() and word.isdecimal() and len(word) < _MOST_DIGITS
-        return int(word) or None if is_plain else None
+        return (int(word) or None) if is_plain else None
     return word if not word.startswith("-") else None

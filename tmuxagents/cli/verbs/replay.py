@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import signal
@@ -54,7 +55,7 @@ def replay(*, run: str, speed: float) -> None:
     if not printing.has_person():
         hint = "tmuxagents transcript prints it at once"
         raise BadRequest("A replay needs a terminal.", kind="usage", hint=hint)
-    if speed != speed:  # noqa: PLR0124  (click's range lets NaN pass)
+    if math.isnan(speed):  # click's range lets it pass
         raise BadRequest("--speed must be a number.", kind="usage", hint="--speed 2 is twice as fast")
     found = inspect(run_dir)
     lines = run_output.event_lines(run_dir, after=0, follow=False)
