@@ -48,7 +48,7 @@ _OF_THE_MACHINE = (
         "set TMUXAGENTS_HOME to a folder of yours",
     ),
 )
-_MOST_FAULTS = 20  # of one call that are reported
+_MOST_FAULTS = 20  # how many faults of one call are reported
 # A group called without a verb raises this. click 8.1 has no such exception and prints the help page.
 _HELP: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
 

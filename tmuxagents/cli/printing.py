@@ -111,7 +111,7 @@ def warn(warnings: Iterable[str]) -> None:
 def warning(text: str) -> str:
     """Return a warning as one line, or as several on a narrow terminal."""
     line = safe.line(text)
-    return folded(line if line.startswith("Warning: ") else f"warning: {line}")  # some texts may not change
+    return folded(line if line.startswith("Warning: ") else f"warning: {line}")  # some texts are fixed
 
 
 def folded(line: str) -> str:

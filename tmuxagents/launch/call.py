@@ -162,7 +162,7 @@ class Call:
             self._failed(task, error)
 
     def _hear(self, limit_s: float) -> None:
-        """Wait for wrappers to answer; from now on we wait for the ends of their runs."""
+        """Wait for wrappers to answer, and from then on for the ends of their runs."""
         for arrival in heard(self._arrivals(), limit_s):
             task = next(task for task in self.tasks if task.arrival is arrival)
             task.arrival = None

@@ -37,7 +37,7 @@ class Continued(NamedTuple):
 
     `set_up` goes into the plan, `texts` into the run directory. `transcript` is the conversation so far, if
     the prompt replays it. Without `model`, the call, a preset or a setting names one. `preset` is read anew,
-    but only for its key and its account: they are secrets, which no file of a run holds.
+    but only for its key and its account, whose secrets no file of a run holds.
     """
 
     session_id: str

@@ -53,9 +53,7 @@ ARTIFACTS = {
     "session": "child-session.jsonl",
     "result": "result.json",
 }
-
-
-# The same in every new plan.
+# The fields that are the same in every new plan.
 _FIXED: dict[str, Any] = {
     "step": None,
     "session_path": ARTIFACTS["session"],

@@ -223,7 +223,7 @@ def _variables(plan: Plan, settings: Settings, keyed: Preset | None) -> tuple[di
 
 
 def lacks_log(launcher: Launcher, plan: Plan, session: str, keyed: Preset | None) -> bool:
-    """Say whether the agent of a run has kept nothing of its session: it may have been killed before.
+    """Say whether the agent of a run has kept nothing of its session: it may have been killed too early.
 
     If even the folder of its sessions is missing, they are in a place that we do not know.
     """

@@ -59,7 +59,7 @@ def stop(run_dirs: Sequence[str], cause: Cause = STOPPED) -> list[RunView]:
 
 
 def _ask_far(run_dir: str, cause: Cause) -> None:
-    """Request the stop of a run from where it works; end it here if it never got there."""
+    """Request the stop of a run at the place where it works; end it here if it never got there."""
     run = inspect(run_dir)
     if run.ended:
         return

@@ -55,7 +55,7 @@ class Mirror:
         self._unsent: set[str] = set()  # the host has not got them yet
         self._known: set[str] = set()  # all runs whose marker was read
         self._listed: object = None  # the mark of the folder of runs when it was last read
-        self._asked: set[str] = set()  # runs whose news were requested over this connection
+        self._asked: set[str] = set()  # runs whose news was requested over this connection
         self._client: subprocess.Popen[bytes] | None = None
         self._reader = FrameReader()
         self._heard_at: float | None = None  # by the clock on the wall
@@ -209,7 +209,7 @@ class Mirror:
             self._lose(f"here: {error.strerror}")
 
     def _ask(self, client: subprocess.Popen[bytes]) -> None:
-        """Request the news of runs that were not requested yet, from the end of their local copies on."""
+        """Request the news of each run, once over a connection, from the end of its local copy on."""
         assert client.stdin is not None
         for name in sorted(self._open - self._asked):
             run_dir = f"{self._runs}/{name}"

@@ -51,7 +51,7 @@ class Runs:
         self._live: dict[str, Following] = {}
         self._over: set[str] = set()
         self._concluding: set[str] = set()
-        self._speaking: set[str] = set()  # runs that spoke a moment ago: no event may report their next words
+        self._speaking: set[str] = set()  # runs that just spoke: perhaps no event reports their next words
         self._again: set[str] = set()  # runs to be read in the next round, which comes at once
         self.checkpoints: dict[str, str] = {}  # of new runs: how far any process has read them
         self._rows: dict[str, Row] = {}

@@ -148,7 +148,7 @@ class Recorder:
         self._window.resized(now)
 
     def flush(self, now: float, *, last: bool = False) -> None:
-        """Write the news since the last flush, and show those that are due. `now` is monotonic."""
+        """Write everything since the last flush, and show the part that is due. `now` is monotonic."""
         if self._event_lines or self._transcript_lines:
             self._write()
         window = self._window

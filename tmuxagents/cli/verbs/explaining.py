@@ -218,8 +218,8 @@ def setting_keys(_context: click.Context, incomplete: str) -> list[CompletionIte
 
 def layouts(_context: click.Context, incomplete: str) -> list[CompletionItem]:
     """Return the layouts that a word could name."""
-    from tmuxagents.layouts import opening as reading  # noqa: PLC0415  (as above)
-    from tmuxagents.registry import lookup  # noqa: PLC0415  (only where a layout is expected)
+    from tmuxagents.layouts import opening as reading  # noqa: PLC0415  (only where a layout is expected)
+    from tmuxagents.registry import lookup  # noqa: PLC0415  (as above)
 
     shelf = reading.survey(lookup.here(), os.environ)
     return _fitting(((one.name, one.description) for one in shelf.layouts), incomplete)
