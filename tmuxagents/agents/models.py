@@ -66,6 +66,15 @@ class Resolved(NamedTuple):
     agent_kind: str | None = None  # of an agent that the user's settings define
     initiator: str = AGENT
 
+    def of_agent(self) -> dict[str, Any]:
+        """Return the facts about the agent, by their names in a plan."""
+        return {
+            "agent_command": self.agent_command,
+            "agent_version": self.agent_version,
+            "agent_kind": self.agent_kind,
+            "initiator": self.initiator,
+        }
+
 
 def choose(
     call: str | None, preset: str | None, setting: str | None, *, preset_name: str | None = None

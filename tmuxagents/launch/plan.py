@@ -181,7 +181,7 @@ def plan_run(  # noqa: PLR0913  (a plan depends on all of these)
 ) -> Plan:
     """Return the plan of a run whose request was checked. `root`: see launch/nesting."""
     before = request.continues
-    of_agent = {fact: getattr(model, fact, None) for fact in _AGENT_FACTS}
+    of_agent = model.of_agent() if model else dict.fromkeys(_AGENT_FACTS)
     others: dict[str, Any] = {**_FIXED, **set_up.fields(), **of_agent}
     return Plan(
         **others,
