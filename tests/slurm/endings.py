@@ -6,6 +6,7 @@ import os
 import shlex
 import signal
 import stat
+import subprocess
 import sys
 import time
 from contextlib import suppress
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     Ending = Callable[[Ground], tuple[str, str]]
 
+SUBMIT = "import os, sys; from tests.slurm import ground; ground.submit(os.environ, *sys.argv[1:])"
 STAYS = "begin\nfound double-fork\nsleep 300"
 
 
@@ -149,13 +151,16 @@ def launcher_killed(ground: Ground) -> tuple[str, str]:
     real = ground.lab.call("sh", "-c", "command -v sbatch").strip()
     sbatch.write_text(f'#!/bin/sh\n{real} "$@" >/dev/null\nkill -9 $PPID\n')
     sbatch.chmod(0o755)
-    child = os.fork()
-    if not child:
-        ground.environment["PATH"] = f"{folder}:{ground.environment['PATH']}"
-        ground.launch("done deadly-launch")
-        os._exit(0)
-    assert os.waitpid(child, 0)[1] == signal.SIGKILL
     task = "done deadly-launch"
+    # A program of its own: a fork of this process, which has threads, may wait for one of their locks.
+    launching = subprocess.run(
+        [sys.executable, "-c", SUBMIT, str(ground.home.project), task],
+        cwd=Path(__file__).parents[2],
+        env={**ground.environment, "PATH": f"{folder}:{ground.environment['PATH']}"},
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert launching.returncode == -signal.SIGKILL
     runs = [path for path in (ground.home.state / "runs").glob("[0-9a-f]*") if path.name not in before]
     orphans = [path for path in runs if task in (path / "prompt.txt").read_text()]
     assert len(orphans) == 1

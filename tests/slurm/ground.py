@@ -22,6 +22,8 @@ from tmuxagents.slurm import commands
 from tmuxagents.system import process_table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from scripts.slurm_lab import Lab
 
 SECRET = "no-file-of-slurm-may-hold-this"
@@ -60,20 +62,8 @@ class Ground:
 
     def launch(self, script: str, *options: str, partition: str | None = None) -> Run:
         """Hand in a run."""
-        launcher = self.launcher()
-        project = str(self.home.project)
-        request = LaunchRequest(
-            *(script, project, project),
-            model="mock/mock-text",
-            timeout=600,
-            on=f"slurm:{partition}" if partition else "slurm",
-            sbatch=options,
-        )
-        run_dir, _ = job.submit_run(launcher, launcher.prepare(request))
-        return self.run(run_dir)
-
-    def launcher(self) -> Launcher:
-        return Launcher(Caller(self.environment, str(self.home.project)), self.environment, umask=0o027)
+        where = f"slurm:{partition}" if partition else "slurm"
+        return self.run(submit(self.environment, str(self.home.project), script, on=where, sbatch=options))
 
     def run(self, run_dir: str) -> Run:
         run = Run(self, Path(run_dir))
@@ -86,6 +76,22 @@ class Ground:
             found: dict[str, Any] = json.loads((self.home.state / "machines" / "slurm.json").read_text())
             return found
         return {}
+
+
+def submit(
+    environment: Mapping[str, str],
+    project: str,
+    script: str,
+    *,
+    on: str = "slurm",
+    sbatch: tuple[str, ...] = (),
+) -> str:
+    """Hand in a run, and return its folder."""
+    launcher = Launcher(Caller(environment, project), environment, umask=0o027)
+    request = LaunchRequest(
+        *(script, project, project), model="mock/mock-text", timeout=600, on=on, sbatch=sbatch
+    )
+    return job.submit_run(launcher, launcher.prepare(request))[0]
 
 
 def quiet(home: Home) -> None:
