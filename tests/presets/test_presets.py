@@ -290,6 +290,17 @@ def test_an_unknown_verb_names_the_nearest(shelf: Shelf) -> None:
     assert json.loads(shelf("--json").stdout)["presets"] == []
 
 
+def test_a_name_alone_shows_the_preset(shelf: Shelf) -> None:
+    shelf.put(shelf.own / "a.md", EXAMPLE)
+    assert shelf("plain").stdout == shelf("show", "plain").stdout
+    shown = shelf.document("show", "repo-scout")
+    assert shelf.document("repo-scout") == shown
+    before = shelf.home.command("--json", "presets", "repo-scout")
+    assert (before.returncode, json.loads(before.stdout)) == (0, shown)
+    before = shelf.home.command("--json", "presets", "ghost")
+    assert (before.returncode, json.loads(before.stdout)["error"]["kind"]) == (2, "unknown-preset")
+
+
 def test_a_shell_completes_names(shelf: Shelf) -> None:
     shelf.put(shelf.own / "a.md", EXAMPLE)
     variables = {

@@ -90,7 +90,9 @@ class Verbs(click.Group):
         if ctx.meta.get(_JSON) and command is not None:  # the verb prints JSON, as with its own --json
             wanted = command
             if isinstance(command, click.Group):
-                below = (command.get_command(ctx, word) for word in args[1:])
+                below = [command.get_command(ctx, word) for word in args[1:]]
+                if args[1:] and not args[1].startswith("-"):  # it may be the name of a preset
+                    below.append(command.get_command(ctx, getattr(command, "verb_of_a_name", "")))
                 wanted = next(filter(None, below), command)
             flag = next((param for param in wanted.params if "--json" in param.opts), None)
             if flag is None:

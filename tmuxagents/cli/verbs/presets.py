@@ -41,6 +41,8 @@ _SYNONYMS = {"ls": "list", "create": "new", "delete": "rm", "remove": "rm"}
 class PresetVerbs(click.Group):
     """The verbs. It also takes other words for them; the name of a preset alone shows the preset."""
 
+    verb_of_a_name = "show"
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a verb's declaration."""
         return super().get_command(ctx, _SYNONYMS.get(cmd_name, cmd_name))
@@ -56,7 +58,7 @@ class PresetVerbs(click.Group):
         if near:
             message = f'presets has no verb "{safe.line(name)}".'
             raise BadRequest(message, kind="usage", hint=f"did you mean {near[0]}?", candidates=near)
-        return "show", self.commands["show"], args
+        return self.verb_of_a_name, self.commands[self.verb_of_a_name], args
 
 
 @click.group(
