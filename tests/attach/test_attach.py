@@ -548,7 +548,11 @@ def test_a_queued_run_has_a_window_too(room: Room, mine: TmuxServer) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["--next", "--back"], ["x", "--next"], ["x", "--back"], ["-r", "--back"], ["a", "b"]]
+    "words",
+    [
+        *(["--next", "--back"], ["x", "--next"], ["x", "--back"], ["-r", "--back"], ["a", "b"]),
+        *(["--next", "--there"], ["--back", "--there"], ["x", "--resume", "--there"]),
+    ],
 )
 def test_what_excludes_one_another_is_refused(room: Room, words: list[str]) -> None:
     done = room("attach", "--json", *words)

@@ -49,6 +49,8 @@ def attach(  # noqa: PLR0913  (one parameter an option)
         raise BadRequest(
             "Use only one of RUN, --next and --back, and no --read-only with --back.", kind="usage"
         )
+    if there and (onward or back or reopens):
+        raise BadRequest("Use --there without --next, --back and --resume.", kind="usage")
     if reopens and run is None:
         raise BadRequest("Name a run to resume.", kind="usage", hint="tmuxagents poll -a lists them")
     caller = lookup.here()
