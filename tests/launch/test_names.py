@@ -10,7 +10,7 @@ import pytest
 
 from tests.damage import of_a_newer_program
 from tests.status.watchers import registry_of
-from tmuxagents.errors import BadRequest
+from tmuxagents.errors import BadRequest, Unusable
 from tmuxagents.launch import checks, plan
 from tmuxagents.registry import database, lookup
 from tmuxagents.runs import writing
@@ -58,8 +58,10 @@ def test_a_launch_that_hangs_with_the_lock_holds_nobody_up_for_ever(
     home.state.mkdir()
     lock = writing.lock(str(home.state), 0, "names.lock")
     assert lock is not None
-    with pytest.raises(BadRequest, match="has the name"):
+    with pytest.raises(Unusable) as caught:
         launch(home)
+    assert (caught.value.message, caught.value.hint) == ("Another launch takes too long.", "try it again")
+    assert not (home.state / "runs").exists()
     os.close(lock)
     assert launch(home)
 

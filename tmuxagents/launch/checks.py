@@ -145,7 +145,7 @@ def claimed_name(caller: Caller, request: LaunchRequest) -> Iterator[None]:
         return
     lock = writing.lock(os.path.realpath(caller.home), _PATIENCE_S, _NAMES_LOCK)
     if lock is None:
-        raise _taken(request)
+        raise Unusable("Another launch takes too long.", kind="window", hint="try it again")
     try:
         lookup.with_registry(caller, lambda book: refuse_namesake(book, caller, request))
         yield
