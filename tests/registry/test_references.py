@@ -8,7 +8,7 @@ import pytest
 
 from tmuxagents.errors import BadRequest, NoSuchRun
 from tmuxagents.launch import checks, plan
-from tmuxagents.registry import lookup
+from tmuxagents.registry import database, lookup
 
 if TYPE_CHECKING:
     from tests.harness import Home
@@ -74,3 +74,20 @@ def test_an_id_counts_before_a_name_that_a_child_has_forged(home: Home) -> None:
     victim = home.run("x", project=str(home.project))
     named(home, victim.run_id[:8])
     assert lookup.find_run(victim.run_id[:8], caller(home)) == str(victim.folder)
+
+
+def test_an_error_that_only_a_moment_had_costs_no_registry(home: Home) -> None:
+    run = home.run("x")
+    path = database.path_of(str(home.state))
+    lookup.find_run(run.run_id[:8], caller(home))
+    before = database.identity_of(path)
+    asked: list[bool] = []
+
+    def ask(book: database.Registry) -> set[str]:
+        asked.append(True)
+        if len(asked) == 1:
+            raise LookupError("a run that was changing")
+        return book.ids()
+
+    assert lookup.with_registry(caller(home), ask) == ({run.run_id}, [])
+    assert database.identity_of(path) == before is not None

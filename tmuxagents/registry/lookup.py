@@ -125,6 +125,7 @@ def with_registry(caller: Caller, ask: Callable[[Registry], T], *, last: bool = 
             reconcile(book, caller.runs)
             return ask(book), warnings
     for _ in range(_TRIES):
+        fault = None
         try:
             return _ask_file(path, caller, ask, last=last), warnings
         except database.Damaged as damage:
@@ -132,9 +133,10 @@ def with_registry(caller: Caller, ask: Callable[[Registry], T], *, last: bool = 
         except database.Unfit as why:
             warnings.append(f"the registry is not used ({why}); the run directories are read instead")
             break
-        except (AttributeError, LookupError, TypeError, ValueError):  # SQLite does not check what rows hold
+        except (AttributeError, LookupError, TypeError, ValueError):
+            # SQLite does not check what rows hold. The next try may show that the rows were not at fault, but
+            # a run that was changing.
             fault = database.Damaged(database.ODD, database.identity_of(path))
-            break
     with database.open_memory() as book:
         reconcile(book, caller.runs)
         answer = ask(book)
