@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import click
@@ -109,17 +110,52 @@ def test_json_is_asked_for_before_the_verb_too(home: Home) -> None:
     assert (alone.returncode, json.loads(alone.stdout)["error"]["message"]) == (2, "--json needs a verb.")
 
 
-def test_no_word_of_an_error_is_broken_where_the_terminal_ends(home: Home) -> None:
-    argv = ["sh", "-c", 'stty cols 34; exec "$@"', "sh", *COMMAND, "output", "nope"]
+def on_narrow(columns: int, home: Home, *words: str) -> tuple[int, list[str]]:
+    """Return the exit code of a command, and its lines on a terminal of so many columns."""
+    argv = ["sh", "-c", f'stty cols {columns}; exec "$@"', "sh", *COMMAND, *words]
     person = Terminal(argv, home.environment, home.project)
-    assert person.left() == 4
+    code = person.left()
     lines = person.text.splitlines()
     person.close()
+    return code, lines
+
+
+def test_no_word_of_an_error_is_broken_where_the_terminal_ends(home: Home) -> None:
+    code, lines = on_narrow(34, home, "output", "nope")
+    assert code == 4
     assert max(map(len, lines)) <= 34
     assert " ".join(" ".join(lines).split()) == (
         'There is no run "nope". hint: name it by its name or id, or by a beginning of one '
         "(two letters, four digits)"
     )
+
+
+def test_no_line_of_tools_is_broken_in_a_word(home: Home) -> None:
+    code, lines = on_narrow(50, home, "tools")
+    assert (code, max(map(len, lines)) <= 50) == (0, True)
+    assert " ".join(" ".join(lines).split()) == " ".join(home.command("tools").stdout.split())
+
+
+def test_a_long_value_leaves_the_sources_of_settings_in_sight(home: Home) -> None:
+    assert home.command("config", "set", "onEnd", "notify-send", "x" * 200).returncode == 0
+    _, lines = on_narrow(80, home, "config")
+    assert max(map(len, lines)) <= 80
+    ((_, value, source),) = [re.split(" {2,}", line) for line in lines if line.startswith("onEnd ")]
+    assert (value[:15], value[-1], source[:1]) == ('["notify-send",', "…", "/")
+    assert f"{'x' * 200}" in home.command("config").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "refusal"),
+    [
+        ("poll -n many", "Invalid value for '-n' / '--last': 'many' is not a whole number."),
+        ("replay --speed fast", "Invalid value for '--speed': 'fast' is not a number."),
+        ("poll --since yesterday", '"yesterday" is neither a time nor a cursor.'),
+    ],
+)
+def test_a_wrong_value_is_named(home: Home, words: str, refusal: str) -> None:
+    done = home.command(*words.split())
+    assert (done.returncode, done.stderr.splitlines()[0]) == (2, refusal)
 
 
 def test_other_names_stand_beside_their_verb_in_the_help() -> None:

@@ -112,6 +112,7 @@ def _translate(error: BaseException) -> TmuxAgentsError | None:
     if isinstance(error, click.UsageError):
         verb = error.ctx.command_path if error.ctx else "tmuxagents"
         words = " ".join(error.format_message().split())  # some messages are lists over several lines
+        words = words.replace("valid integer range", "whole number").replace("valid float range", "number")
         if isinstance(error, click.MissingParameter) and error.param and error.param.name in ("run", "runs"):
             words = "Name a run."
         if isinstance(error, click.NoSuchOption) and error.ctx:

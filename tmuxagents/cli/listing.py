@@ -83,9 +83,11 @@ def _within(since: str | None) -> float | None:
     within = figures.parse_duration(since)
     if within is None:
         from tmuxagents.errors import BadRequest  # noqa: PLC0415  (rare)
+        from tmuxagents.text import safe  # noqa: PLC0415  (as above)
 
         hint = "a time like 90s or 1h30m, or the last line of poll --since 0"
-        raise BadRequest("This is neither a time nor a cursor.", kind="usage", hint=hint)
+        message = f'"{safe.cut(safe.line(since), 40)}" is neither a time nor a cursor.'
+        raise BadRequest(message, kind="usage", hint=hint)
     return within
 
 

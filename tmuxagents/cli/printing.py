@@ -114,10 +114,10 @@ def warning(text: str) -> str:
     return folded(line if line.startswith("Warning: ") else f"warning: {line}")  # some texts are fixed
 
 
-def folded(line: str) -> str:
-    """Return a line for stderr, wrapped between words at the width of the terminal."""
+def folded(line: str, stream: int = ERR) -> str:
+    """Return a line for a stream, wrapped between words if that is a terminal."""
     try:
-        room = os.get_terminal_size(ERR).columns
+        room = os.get_terminal_size(stream).columns
     except OSError:
         return line
     if not 0 < room < len(line) or "\n" in line:

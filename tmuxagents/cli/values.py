@@ -75,6 +75,9 @@ FORMAT = click.option(
     "--format", "template", metavar="TEMPLATE", help="Print a line for each by a template, as '{{.name}}'."
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
+ALWAYS_JSON = click.option(
+    "--json", is_flag=True, expose_value=False, help="Accepted for consistency; the output is always JSON."
+)
 
 
 def declaring(*options: Callable[[Verb], Verb]) -> Callable[[Verb], Verb]:

@@ -8,7 +8,7 @@ import os
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from tmuxagents.cli import group, printing, quick
+from tmuxagents.cli import group, printing, quick, values
 from tmuxagents.errors import BadRequest, TmuxAgentsError
 from tmuxagents.records import ENDED
 from tmuxagents.system import shipped
@@ -48,7 +48,7 @@ def explain(*, verbs: tuple[str, ...]) -> None:
 
 @click.command(epilog="Example: tmuxagents schema result")
 @click.argument("name")
-@click.option("--json", is_flag=True, expose_value=False, help="It is JSON anyway.")
+@values.ALWAYS_JSON
 def schema(*, name: str) -> None:
     """Print the JSON Schema of the document NAME."""
     printing.write(schema_text(name).encode())
@@ -82,7 +82,7 @@ def skill() -> None:
 @click.command("completion", epilog='Example: eval "$(tmuxagents completion bash)"')
 @click.argument("shell", type=click.Choice(_SHELLS))
 def completion(*, shell: str) -> None:
-    """Print a script with which SHELL completes command lines: verbs, options, runs, models, presets."""
+    """Print a script with which your shell completes command lines: verbs, options, runs, models, presets."""
     printing.write(_script(shell, click.get_current_context().find_root().command))
 
 

@@ -47,7 +47,7 @@ def hosts_verb(context: click.Context, *, as_json: bool) -> None:
 @values.FORMAT
 @values.JSON
 def list_verb(*, template: str | None, as_json: bool) -> None:
-    """List the hosts. This asks no other machine: HEARD is when one has answered a run's mirror last."""
+    """List the hosts, without asking them. HEARD: when a host last answered the mirror of a run."""
     found = [_document(host) for host in hosts.read_hosts(os.environ).values()]
     if as_json:
         printing.document({"v": 1, "hosts": found})
@@ -219,7 +219,7 @@ def _is_broken(checks: Sequence[Check]) -> bool:
 @click.option("--force", is_flag=True, help="Also if runs there have not ended.")
 @values.JSON
 def remove(*, host: str, uninstall: bool, force: bool, as_json: bool) -> None:
-    """Forget the host NAME. Its runs and its files there stay, but for --uninstall."""
+    """Forget the host NAME. Without --uninstall, its runs and its files there stay."""
     found = hosts.find_host(host, os.environ)
     runs = lookup.here().runs
     known = [] if force or not os.path.isdir(runs) else sorted(os.listdir(runs))

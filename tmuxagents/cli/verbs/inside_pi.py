@@ -15,7 +15,7 @@ import click
 
 from tmuxagents import companion
 from tmuxagents.attach import attach
-from tmuxagents.cli import printing
+from tmuxagents.cli import printing, values
 from tmuxagents.errors import TmuxAgentsError
 from tmuxagents.presets import change, describe, editing
 from tmuxagents.presets.fields import GLOBAL, PROFILE
@@ -49,7 +49,7 @@ _ALONE = click.option("--alone", is_flag=True, help="No person can answer.")
 
 
 @click.command(hidden=True)
-@click.option("--json", is_flag=True, expose_value=False, help="It is JSON anyway.")
+@values.ALWAYS_JSON
 def follow() -> int:
     """Watch the background runs of the session whose entries come on stdin, and report what is new."""
     return companion.follow(printing.write)

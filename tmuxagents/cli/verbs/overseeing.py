@@ -64,7 +64,7 @@ def wait_verb(**how: Any) -> int:
 @click.command("statusline", epilog="Example: set -g status-right '#(tmuxagents statusline)'")
 @_takes(quick.STATUSLINE)
 def statusline(**how: Any) -> int:
-    """Print the status text: of this tmux server's runs, outside tmux of this parent's or project's."""
+    """Print the status text: in tmux that of its server, elsewhere that of this parent or project."""
     return listing.statusline(**how)
 
 
@@ -72,7 +72,7 @@ _HINT = "tmuxagents poll --follow prints what changes"
 
 
 @click.command("top", epilog="Example: tmuxagents top --all-projects")
-@click.option("-a", "--all", "ended", is_flag=True, help="Show also runs that ended more than an hour ago.")
+@click.option("-a", "--all", "ended", is_flag=True, help="Also show runs that ended more than an hour ago.")
 @click.option("-A", "--all-projects", "everywhere", is_flag=True, help="Of all projects and parents.")
 @click.option("--keep", "keeps", is_flag=True, hidden=True)
 def top_verb(*, ended: bool, everywhere: bool, keeps: bool) -> None:
@@ -106,7 +106,9 @@ def top_verb(*, ended: bool, everywhere: bool, keeps: bool) -> None:
 )
 @click.option("--follow-up", "kind", flag_value=events.FOLLOW_UP, help="When it is done with what it does.")
 @click.option("--wait", "waits", is_flag=True, help="Wait for the reply to it, and print that.")
-@click.option("--timeout", type=values.DURATION, metavar="TIME", help="With --wait: wait no longer.")
+@click.option(
+    "--timeout", type=values.DURATION, metavar="TIME", help="With --wait: stop waiting after this time."
+)
 @values.JSON
 def send(  # noqa: PLR0913  (one parameter an option)
     *, run: str, text: str, kind: str, waits: bool, timeout: float | None, as_json: bool

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from tmuxagents import records
-from tmuxagents.cli import printing
+from tmuxagents.cli import printing, values
 from tmuxagents.errors import BadRequest, NotPossible
 from tmuxagents.registry import lookup, sessions
 from tmuxagents.runs import conversation, inspect
@@ -139,7 +139,8 @@ def transcript(  # noqa: PLR0913  (a parameter for each option)
 ) -> int:
     """Show what all runs of the session that RUN belongs to have said and done, and what they used.
 
-    On a terminal it looks like the run's window. Elsewhere it is the plain transcript.log, an entry a line.
+    On a terminal it looks like the run's window, and RUN is the newest one by default. Elsewhere it is the
+    plain transcript.log, an entry a line.
     """
     _check_options(follow=follow, last=last, times=times, word=word, whole=whole, as_json=as_json)
     caller = lookup.here()
@@ -193,11 +194,9 @@ def _clean(lines: Iterable[bytes]) -> None:
 @click.option(
     "--after", type=click.IntRange(min=0), default=0, metavar="SEQ", help="Only events after this one."
 )
-@click.option(
-    "--json", is_flag=True, expose_value=False, help="Accepted for consistency; the output is always JSON."
-)
+@values.ALWAYS_JSON
 def events(*, run: str | None, follow: bool, after: int) -> None:
-    """Print the normalised events of RUN as JSON lines."""
+    """Print the normalised events of RUN as JSON lines (on a terminal, default: the newest run)."""
     run_dir = lookup.find_run(_or_newest([] if run is None else [run])[0], lookup.here())
     _lines(run_output.event_lines(run_dir, after=after, follow=follow))
 

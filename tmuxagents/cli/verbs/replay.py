@@ -47,7 +47,7 @@ _SLOWEST, _FASTEST = 1 / 64, 4096
     help="Play it N times as fast.",
 )
 def replay(*, run: str, speed: float) -> None:
-    """Play back what RUN said and did, at its own speed.
+    """Play back what RUN said and did, at its own speed (default: the newest run).
 
     Space pauses, s goes to the next step, + and - change the speed, q leaves.
     """

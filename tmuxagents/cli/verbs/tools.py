@@ -42,7 +42,8 @@ def tools_verb(*, template: str | None, as_json: bool) -> None:
         return
     offered = {tool["name"] for tool in found["tools"]}
     width = max(len(tool.name) for tool in TOOLS)
-    printing.lines(f"{tool.name.ljust(width)}  {tool.summary}" for tool in TOOLS if tool.name in offered)
+    rows = (f"{tool.name.ljust(width)}  {tool.summary}" for tool in TOOLS if tool.name in offered)
+    printing.lines(printing.folded(row, printing.OUT) for row in rows)
 
 
 @click.command(
@@ -53,9 +54,7 @@ def tools_verb(*, template: str | None, as_json: bool) -> None:
 @click.option("--stream", "streams_it", is_flag=True, help="Print progress as JSON lines, the result last.")
 @click.option("--verbose", is_flag=True, help="Print whole documents of runs in `details`, as --stream does.")
 @click.option("--rows", "width", type=click.IntRange(min=1), hidden=True)
-@click.option(
-    "--json", is_flag=True, expose_value=False, help="Accepted for consistency; the output is always JSON."
-)
+@values.ALWAYS_JSON
 def call_verb(*, tool: str, arguments: str, streams_it: bool, verbose: bool, width: int | None) -> int:
     """Carry out TOOL of the catalogue with the arguments of a JSON object; Ctrl-C stops its children.
 

@@ -18,7 +18,7 @@ from tmuxagents.runs import words
 from tmuxagents.settings import load
 from tmuxagents.system import process
 from tmuxagents.text import safe
-from tmuxagents.text.width import table
+from tmuxagents.text.width import fit, table
 from tmuxagents.upkeep import doctor, prune, prune_rules
 
 TYPE_CHECKING = False
@@ -36,7 +36,7 @@ def doctor_verb(*, as_json: bool) -> int:
     if as_json:
         printing.document(examined.document(__version__))
     else:
-        printing.lines(check.line() for check in examined.checks)
+        printing.lines(printing.folded(check.line(), printing.OUT) for check in examined.checks)
     return 0 if examined.ok else 1
 
 
@@ -106,9 +106,11 @@ def _tell_settings(key: str | None, *, as_json: bool) -> None:
     if key is not None:
         printing.lines(safe.line(changes.shown(one.value)) for one in wanted if one.value is not None)
         return
-    cells = (safe.line(changes.shown(one.value)) or words.NONE for one in wanted)
+    width = printing.columns() or _WIDE
+    longest = (width - max(len(one.key) for one in wanted)) * 2 // 3  # the rest is for the sources
+    cells = (fit(safe.line(changes.shown(one.value)) or words.NONE, longest) for one in wanted)
     rows = [(one.key, cell, one.where or one.source) for one, cell in zip(wanted, cells, strict=True)]
-    printing.lines(table([("KEY", "VALUE", "SOURCE"), *rows], printing.columns() or _WIDE))
+    printing.lines(table([("KEY", "VALUE", "SOURCE"), *rows], width))
 
 
 @config.command("set", epilog="Example: tmuxagents config set timeout 900")
