@@ -10,6 +10,8 @@ import pytest
 
 from tests.status.watchers import COMMAND
 from tests.terminal import Terminal
+from tmuxagents.integrate.config import SettingsFiles
+from tmuxagents.system import places
 
 if TYPE_CHECKING:
     from tests.harness import Home
@@ -126,6 +128,11 @@ def test_no_link_leads_out_of_a_project(home: Home) -> None:
     done = home.command("config", "set", "--project", "timeout", "9")
     assert (done.returncode, list(outside.iterdir())) == (3, [])
     assert "leads out of the project" in done.stderr
+
+
+def test_the_root_folder_has_settings_as_any_project_has(home: Home) -> None:
+    assert places.project_path("/") == "/.pi/settings.json"
+    assert SettingsFiles(home.environment, "/").text("project")  # and no refusal
 
 
 def test_keys_that_nobody_reads_are_told(home: Home) -> None:

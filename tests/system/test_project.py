@@ -164,6 +164,34 @@ def test_a_mounted_folder_of_the_same_file_system_is_a_boundary(tree: Tree) -> N
     assert apart(act) == "home/repo/mounted/a"
 
 
+# --- inside a project -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "inside"),
+    [
+        (".", True),
+        ("src/new/file", True),
+        ("../repo/src", True),
+        ("../repository", False),
+        ("..", False),
+        ("within/file", True),
+        ("without", False),
+        ("without/new/file", False),
+    ],
+)
+def test_only_what_no_link_leads_out_of_lies_really_in_a_project(
+    tree: Tree, path: str, *, inside: bool
+) -> None:
+    place = tree.folder("home/repo/src").parent
+    (place / "within").symlink_to("src")
+    (place / "without").symlink_to(tree.folder("home/repository"))
+    (tree.root / "way").symlink_to(place)
+    for way in (place, tree.root / "way"):  # also a project to which a link leads
+        assert project.is_really_inside(f"{way}/{path}", str(way)) is inside
+        assert project.is_really_inside(f"{way}/{path}", "/")
+
+
 # --- the link to a run, for people ------------------------------------------------------------------------
 
 LINKS = ".pi/subagents/runs"

@@ -15,6 +15,7 @@ from tmuxagents.integrate import disk, own_text
 from tmuxagents.settings import keys, load
 from tmuxagents.settings.rules import Argv, json_or_text
 from tmuxagents.system import places
+from tmuxagents.system.project import is_really_inside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,8 +79,7 @@ class SettingsFiles:
 
     def _path(self, source: str) -> str:
         path = self._paths[source]
-        project = f"{os.path.realpath(self._project or '/')}/"
-        if source == "project" and not os.path.realpath(path).startswith(project):
+        if source == "project" and self._project and not is_really_inside(path, self._project):
             message = f"{path} leads out of the project."
             raise Unusable(message, kind="no-permission", hint="look where the link .pi leads")
         return path

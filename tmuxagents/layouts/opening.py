@@ -21,7 +21,7 @@ from tmuxagents.records import is_name
 from tmuxagents.registry import lookup
 from tmuxagents.runs import words
 from tmuxagents.status import poll
-from tmuxagents.system import foreground, places, shipped
+from tmuxagents.system import foreground, places, project, shipped
 from tmuxagents.tmux import place, sessions
 
 TYPE_CHECKING = False
@@ -57,8 +57,7 @@ def survey(caller: Caller, environment: Mapping[str, str]) -> Shelf:
     own = f"{caller.project}/.pi/{_FOLDER}"
     users = f"{places.agent_dir(environment)}/{_FOLDER}"
     folders = {layout.SHIPPED: str(shipped.layouts()), layout.GLOBAL: users}
-    # A project's folder must really lie in the project: a clone may hold links.
-    if f"{os.path.realpath(own)}/".startswith(f"{os.path.realpath(caller.project).rstrip('/')}/"):
+    if project.is_really_inside(own, caller.project):
         folders[layout.PROJECT] = own
     found: list[Layout | Bad] = []
     for source, folder in folders.items():
@@ -166,8 +165,8 @@ class Opening:
             in_home = step == "~" or step.startswith("~/")
             inner = places.user_home(self._environment) + step[1:] if in_home else step
             folder = os.path.normpath(os.path.join(folder, inner))
-        inside = os.path.realpath(folder), os.path.realpath(self._caller.project)
-        if self._layout.source == layout.PROJECT and os.path.commonpath(inside) != inside[1]:
+        stays = project.is_really_inside(folder, self._caller.project)
+        if self._layout.source == layout.PROJECT and not stays:
             raise self._no_folder(folder, "it leads out of the project")
         if not os.path.isdir(folder):
             raise self._no_folder(folder, "there is no such directory")

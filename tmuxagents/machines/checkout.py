@@ -17,6 +17,7 @@ import shutil
 from tmuxagents.errors import Unusable
 from tmuxagents.machines import refs
 from tmuxagents.system import git, identity, removal
+from tmuxagents.text import paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class Project:
                 removal.remove(made)
         self.git.ask("update-ref", "-d", f"{refs.SENT}/{run_id}")
         cwd = os.path.normpath(f"{path}/{folder}")
-        if not f"{cwd}/".startswith(f"{path}/") or not os.path.isdir(cwd):
+        if not paths.is_inside(cwd, path) or not os.path.isdir(cwd):
             raise _missing(f"The checkout {path} has no folder {folder}")
         return cwd
 

@@ -139,7 +139,7 @@ def _nearest(found: Found, folder: str, environment: Mapping[str, str], name: st
 
 def refuse_outside(above: str, place: str) -> None:
     """Raise RefusedFile if a project's folder, which may not exist yet, really lies outside the project."""
-    if not f"{os.path.realpath(place)}/".startswith(f"{above.rstrip('/')}/"):
+    if not project.is_really_inside(place, above):
         raise RefusedFile(place, "it is a symbolic link that leaves the project")
 
 

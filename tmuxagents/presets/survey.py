@@ -19,6 +19,7 @@ from tmuxagents.presets import fields as preset_fields
 from tmuxagents.presets.catalogue import Catalogue
 from tmuxagents.presets.fields import PROFILE
 from tmuxagents.system import places, project, prompt_file
+from tmuxagents.text import paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ def _read(folder: str, name: str, within: str | None) -> catalogue.SkillFile:
     bounds = None if within is None else os.path.realpath(within)
 
     def may(real: str) -> bool:
-        if bounds is not None and not f"{real}/".startswith(f"{bounds.rstrip('/')}/"):
+        if bounds is not None and not paths.is_inside(real, bounds):
             return False
         return _is_ours(real) and _is_ours(os.path.dirname(real))
 

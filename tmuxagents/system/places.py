@@ -75,7 +75,7 @@ def global_path(environment: Mapping[str, str]) -> str:
 
 def project_path(project: str) -> str:
     """Return the path of a project's settings."""
-    return f"{project}/.pi/settings.json"
+    return f"{project.rstrip('/')}/.pi/settings.json"
 
 
 # --- the state directory is ours alone --------------------------------------------------------------------

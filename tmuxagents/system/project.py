@@ -56,6 +56,16 @@ def _mount_points() -> set[str]:
     return found
 
 
+def is_really_inside(path: str, project: str) -> bool:
+    """Say whether a path lies in a project also after all links are followed: a clone may hold links.
+
+    What lies at the path need not exist.
+    """
+    from tmuxagents.text import paths  # noqa: PLC0415  (`poll` imports this module, but asks no such thing)
+
+    return paths.is_inside(os.path.realpath(path), os.path.realpath(project))
+
+
 def link(project: str, run_dir: str) -> bool:
     """Leave a link to a run in its project, for people; say whether that worked. No program needs it.
 

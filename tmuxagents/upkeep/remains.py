@@ -22,6 +22,7 @@ from tmuxagents.registry import database, learn
 from tmuxagents.registry.rows import server_of
 from tmuxagents.runs import directory
 from tmuxagents.system import places, process, project, removal
+from tmuxagents.text import paths
 from tmuxagents.tmux import servers
 from tmuxagents.upkeep.prune_rules import LEFTOVER, LINK, WINDOW, Removed
 
@@ -224,7 +225,7 @@ def remove_checkouts(
     used = [row.cwd for row in stock.rows.values() if row.cwd and row.run_id not in gone]
     for origin, run_id in list_checkouts(caller.home, os.environ):
         path = origin.checkout(run_id)
-        if any(f"{cwd}/".startswith(f"{path}/") for cwd in used):
+        if any(paths.is_inside(cwd, path) for cwd in used):
             continue
         # A young checkout may belong to a run that is about to begin.
         if run_id not in among if among is not None else _age(path) < OLD_S:
