@@ -26,7 +26,7 @@ from tmuxagents.runs import directory, documents
 from tmuxagents.runs import writing as runs_writing
 from tmuxagents.runs.documents import plan_of
 from tmuxagents.runs.logs import Appender
-from tmuxagents.system import process
+from tmuxagents.system import places, process
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -780,7 +780,7 @@ def test_writing_everything_goes_on_after_a_short_write() -> None:
         interruptions: list[int] = []
         signal.signal(signal.SIGALRM, lambda number, _frame: interruptions.append(number))
         signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)  # each of these can cut a write short
-        runs_writing.write_all(writing, text)
+        places.write_all(writing, text)
         return len(interruptions)
 
     writer = Apart(write)

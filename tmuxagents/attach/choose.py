@@ -20,6 +20,7 @@ from tmuxagents.registry import lookup
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.status import poll, table
 from tmuxagents.status.snapshot import take
+from tmuxagents.system import places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ class FullScreen:
         """Draw the rows that have changed; draw all on a screen that is new or has another size."""
         if self.is_new:
             self._rows = []
-            _write(b"\x1b[2J")
+            places.write_all(_OUT, b"\x1b[2J")
         changed = [
             f"\x1b[{number};1H{row}\x1b[0m\x1b[K"
             for number, row in enumerate(rows, 1)
@@ -179,7 +180,7 @@ class FullScreen:
         ]
         self._rows, self.is_new = list(rows), False
         if changed:
-            _write("".join(changed).encode("utf-8", "replace"))
+            places.write_all(_OUT, "".join(changed).encode("utf-8", "replace"))
 
     def typed(self, limit_s: float) -> bytes | None:
         """Wait for keys and return them; b"" if the time is up or the size changed, None if none can come."""
@@ -205,7 +206,7 @@ class FullScreen:
         now[_LOCAL_FLAGS] &= ~(termios.ICANON | termios.ECHO)
         now[_INPUT_FLAGS] &= ~(termios.IXON | termios.ICRNL)
         termios.tcsetattr(_IN, termios.TCSADRAIN, now)
-        _write(_TAKEN)
+        places.write_all(_OUT, _TAKEN)
         self.is_new = self._is_ours = True
 
     def _give_back(self) -> None:
@@ -213,7 +214,7 @@ class FullScreen:
             return
         self._is_ours = False
         with contextlib.suppress(OSError):
-            _write(_GIVEN_BACK)
+            places.write_all(_OUT, _GIVEN_BACK)
         with contextlib.suppress(termios.error):
             termios.tcsetattr(_IN, termios.TCSADRAIN, self._before)
 
@@ -234,11 +235,6 @@ class FullScreen:
 
 def _end(number: int, _frame: FrameType | None) -> None:
     raise SystemExit(128 + number)
-
-
-def _write(text: bytes) -> None:
-    while text:
-        text = text[os.write(_OUT, text) :]
 
 
 def keys(typed: bytes) -> Iterator[str]:

@@ -10,6 +10,7 @@ import os
 import sys
 
 from tmuxagents.runs import words
+from tmuxagents.system import places
 from tmuxagents.text import safe
 
 TYPE_CHECKING = False
@@ -70,8 +71,7 @@ def _unusable(message: str, hint: str) -> Exception:
 
 def write(text: bytes, stream: int = OUT) -> None:
     """Write everything, or raise OSError."""
-    while text:
-        text = text[os.write(stream, text) :]
+    places.write_all(stream, text)
 
 
 def is_terminal(stream: int = OUT) -> bool:

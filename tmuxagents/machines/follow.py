@@ -18,10 +18,10 @@ import time
 
 from tmuxagents import records
 from tmuxagents.records import is_run_id
-from tmuxagents.runs import directory, writing
+from tmuxagents.runs import directory
 from tmuxagents.runs.marks import mark_of
 from tmuxagents.runs.reading import presence_of
-from tmuxagents.system import watcher_lock
+from tmuxagents.system import places, watcher_lock
 from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
@@ -57,7 +57,7 @@ def serve(home: str, lifeline: Lifeline, out: int) -> None:
     requests.register(lifeline.handle, select.POLLIN)
 
     def send(head: dict[str, Any], text: bytes) -> None:
-        writing.write_all(out, jsonline.encode({**head, "size": len(text)}) + text)
+        places.write_all(out, jsonline.encode({**head, "size": len(text)}) + text)
 
     while not lifeline.gone:
         now = time.monotonic()
@@ -250,6 +250,6 @@ def append_piece(run_dir: str, frame: Frame) -> None:
         if os.fstat(handle).st_size != frame.at:
             raise NotInStep(f"{frame.name} is not as long as the other end believes")
         os.lseek(handle, 0, os.SEEK_END)
-        writing.write_all(handle, frame.text)
+        places.write_all(handle, frame.text)
     finally:
         os.close(handle)

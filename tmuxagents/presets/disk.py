@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 from tmuxagents.cpython import sha256
 from tmuxagents.presets.preset import PresetFile
-from tmuxagents.runs import writing
 from tmuxagents.system import places, project
 
 TYPE_CHECKING = False
@@ -282,7 +281,7 @@ def _make_folders(folder: str, mode: int) -> None:
 
 def _write(handle: int, text: str) -> None:
     try:
-        writing.write_all(handle, text.encode("utf-8"))
+        places.write_all(handle, text.encode("utf-8"))
         os.fsync(handle)
     finally:
         os.close(handle)

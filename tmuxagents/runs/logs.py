@@ -17,8 +17,9 @@ import fcntl
 import os
 import time
 
-from tmuxagents.runs import directory, writing
+from tmuxagents.runs import directory
 from tmuxagents.runs.events import INBOX_KINDS, STOP, InboxMessage
+from tmuxagents.system import places
 from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
@@ -195,7 +196,7 @@ def append_message(run_dir: str, kind: str, text: str | None, **more: str) -> in
         is_torn = os.pread(handle, 1, max(0, size - 1)) not in (b"", b"\n")
         message = {"v": 1, "inboxId": number, "at": round(time.time(), 3), "kind": kind, "text": text}
         message |= more
-        writing.write_all(handle, (b"\n" if is_torn else b"") + jsonline.encode(message))
+        places.write_all(handle, (b"\n" if is_torn else b"") + jsonline.encode(message))
     finally:
         os.close(handle)
     return number

@@ -36,6 +36,7 @@ from tmuxagents.runs.directory import (
     read_machine,
     seal_of,
 )
+from tmuxagents.system import places
 from tmuxagents.system.identity import secret
 from tmuxagents.text import jsonline
 
@@ -112,7 +113,7 @@ def seal_child(run_dir: str, wrapper: Mapping[str, Any], child: int, started: in
     with ignoring(OSError):
         handle = os.open(seal_of(run_dir), flags, 0o600)
         try:
-            write_all(handle, jsonline.encode(line))
+            places.write_all(handle, jsonline.encode(line))
         finally:
             os.close(handle)
 
@@ -158,16 +159,9 @@ def _write_new(path: str, text: bytes, *, folder: int | None = None) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     handle = os.open(path, flags, 0o600, dir_fd=folder)
     try:
-        write_all(handle, text)
+        places.write_all(handle, text)
     finally:
         os.close(handle)
-
-
-def write_all(handle: int, text: bytes) -> None:
-    """Write all bytes: a full disk may accept a part without an error before it refuses the rest."""
-    view = memoryview(text)
-    while view:
-        view = view[os.write(handle, view) :]
 
 
 def reserve(run_dir: str) -> int | None:

@@ -1,6 +1,7 @@
 """The files and folders that the environment names, and whether other users could have written them.
 
-The state directory must be ours alone. A settings file must be ours or root's.
+The state directory must be ours alone. A settings file must be ours or root's. `open_regular` and `write_all`
+are for any file; they are here because all our processes import this module.
 
 Touches: the environment and its folders.
 """
@@ -231,6 +232,13 @@ def open_regular(path: str, *, folder: int | None = None, links: bool = True) ->
         return handle
     finally:
         os.close(found)
+
+
+def write_all(handle: int, text: bytes) -> None:
+    """Write all bytes: a pipe or a full disk may accept a part before it refuses the rest. Raises OSError."""
+    view = memoryview(text)
+    while view:
+        view = view[os.write(handle, view) :]
 
 
 def only_we_write(facts: os.stat_result) -> bool:

@@ -23,7 +23,7 @@ from tmuxagents.agents.hooks.hook import VARIABLE, address_of
 from tmuxagents.cpython import ignoring
 from tmuxagents.runs import directory
 from tmuxagents.runs.events import FOLLOW_UP
-from tmuxagents.system import removal
+from tmuxagents.system import places, removal
 from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
@@ -53,8 +53,7 @@ class WrapperPipes:
 
     def write(self, text: bytes) -> None:
         """Pass a line on to the wrapper."""
-        while text:
-            text = text[os.write(self._told, text) :]
+        places.write_all(self._told, text)
 
     def orders(self) -> list[dict[str, Any]]:
         """Read the orders that have come."""
