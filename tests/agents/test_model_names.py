@@ -328,26 +328,6 @@ def test_other_models_are_another_generation(
     assert memory.generation(former, rows(*now)) == generation
 
 
-# --- who launches ---
-
-
-@pytest.mark.parametrize(
-    ("environment", "owner", "terminal", "who"),
-    [
-        ({}, None, True, "person"),
-        ({"PI_CODING_AGENT": ""}, None, True, "person"),
-        ({}, None, False, "agent"),
-        ({}, "me", True, "agent"),
-        ({"PI_CODING_AGENT": "true"}, None, True, "agent"),
-        ({"PI_CODING_AGENT": "true"}, "me", False, "agent"),
-    ],
-)
-def test_a_person_has_a_terminal_and_no_agent_between(
-    *, environment: dict[str, str], owner: str | None, terminal: bool, who: str
-) -> None:
-    assert models.initiator(environment, owner=owner, terminal=terminal) == who
-
-
 # --- the memory ---
 
 MODEL = models.described("p/a", {"name": "A", "contextWindow": 5})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import secrets
 import signal
 import subprocess
@@ -574,38 +573,6 @@ def test_inherit_is_the_model_of_the_pi_that_calls(agent: Agent) -> None:
     agent.home.environment |= {"PI_PROVIDER": "zeta", "PI_MODEL": "one"}
     found = resolve(agent.home, "inherit")
     assert (found.requested, found.resolved) == ("inherit", "zeta/one")
-
-
-WHO = """
-import os
-from tmuxagents.settings import load as configured
-from tmuxagents.agents import resolve as models
-print(models.resolve("one", "pi", os.environ, configured.load(os.environ, None)).initiator)
-"""
-
-
-@pytest.mark.parametrize(
-    ("at_terminal", "more", "who"),
-    [(True, {}, "person"), (False, {}, "agent"), (True, {"PI_CODING_AGENT": "true"}, "agent")],
-)
-def test_who_launches_is_a_person_where_there_is_a_terminal_and_no_agent(
-    agent: Agent, *, at_terminal: bool, more: dict[str, str], who: str
-) -> None:
-    master, slave = pty.openpty()
-    try:
-        said = subprocess.run(
-            [sys.executable, "-c", WHO],
-            env=agent.home.environment | more,
-            stdin=slave if at_terminal else subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=60,
-        )
-    finally:
-        os.close(master)
-        os.close(slave)
-    assert said.stdout.strip() == who
 
 
 # --- what a run has of it ---

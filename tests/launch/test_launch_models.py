@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import shutil
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.desk import Desk
-    from tests.harness import ModelServer
+    from tests.harness import Home, ModelServer
 
 
 @pytest.fixture
@@ -116,3 +120,36 @@ def test_a_refusal_comes_with_what_was_left_out_of_the_settings(desk: Desk, verb
     assert (
         checked(desk(verb, "-m", "nope", "--json", "x").stdout, "error")["error"]["kind"] == "unknown-model"
     )
+
+
+# --- who launches ---
+
+WHO = """
+import os
+from tmuxagents.launch import prepare
+print(prepare.initiator_here(os.environ, None))
+"""
+
+
+@pytest.mark.parametrize(
+    ("at_terminal", "more", "who"),
+    [(True, {}, "person"), (False, {}, "agent"), (True, {"PI_CODING_AGENT": "true"}, "agent")],
+)
+def test_who_launches_is_a_person_where_there_is_a_terminal_and_no_agent(
+    home: Home, *, at_terminal: bool, more: dict[str, str], who: str
+) -> None:
+    master, slave = pty.openpty()
+    try:
+        said = subprocess.run(
+            [sys.executable, "-c", WHO],
+            env=home.environment | more,
+            stdin=slave if at_terminal else subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        )
+    finally:
+        os.close(master)
+        os.close(slave)
+    assert said.stdout.strip() == who

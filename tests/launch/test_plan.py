@@ -85,18 +85,16 @@ def test_the_model_of_a_plan_is_the_resolved_one() -> None:
         "preset",
         agent_command=["/opt/pi"],
         agent_version="0.87.1",
-        initiator="person",
     )
     request = LaunchRequest(task="Find it.", cwd="/app", project="/app", model="not/this")
     meta = plans.document(request, run_id=RUN, now=0, model=model)
-    assert {key: meta[key] for key in meta if "odel" in key or key.startswith(("agent", "init"))} == {
+    assert {key: meta[key] for key in meta if "odel" in key or key.startswith("agent")} == {
         "agent": "pi",
         "requestedModel": "gpt-4o",
         "resolvedModel": "github-copilot/gpt-4o",
         "modelSource": "preset",
         "agentCommand": ["/opt/pi"],
         "agentVersion": "0.87.1",
-        "initiator": "person",
     }
     assert list(meta)[: len(planned())] == list(planned())
 
@@ -278,3 +276,23 @@ def test_a_receipt_names_the_machine_and_whose_preset_it_is() -> None:
     said = plan.receipt(plan_of(meta), "running")
     assert said.startswith("Started a (preset scout from ")
     assert "claude's agents of this project" in said
+
+
+# --- who launches ---
+
+
+@pytest.mark.parametrize(
+    ("environment", "owner", "terminal", "who"),
+    [
+        ({}, None, True, "person"),
+        ({"PI_CODING_AGENT": ""}, None, True, "person"),
+        ({}, None, False, "agent"),
+        ({}, "me", True, "agent"),
+        ({"PI_CODING_AGENT": "true"}, None, True, "agent"),
+        ({"PI_CODING_AGENT": "true"}, "me", False, "agent"),
+    ],
+)
+def test_a_person_has_a_terminal_and_no_agent_between(
+    *, environment: dict[str, str], owner: str | None, terminal: bool, who: str
+) -> None:
+    assert plan.initiator(environment, owner=owner, terminal=terminal) == who

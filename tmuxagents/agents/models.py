@@ -1,7 +1,4 @@
-"""Models: which one a name means, and whether it is available. Pure.
-
-Also: whether a person or an agent launches a run.
-"""
+"""Models: which one a name means, and whether it is available. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +16,6 @@ if TYPE_CHECKING:
 CALL, PRESET, SETTING, OWN = "call", "preset", "setting", "agent"
 INHERIT = "inherit"
 NONE = 'no model resolved: give -m MODEL, a preset with "model", or the setting defaultModel'
-AGENT, PERSON = "agent", "person"  # who launched
 FACTS = ("name", "contextWindow", "maxTokens", "reasoning", "images")
 _THINKING = frozenset({"off", "minimal", "low", "medium", "high", "xhigh", "max"})
 _NEAREST = 5
@@ -64,7 +60,6 @@ class Resolved(NamedTuple):
     agent_command: Sequence[str] = ()
     agent_version: str | None = None
     agent_kind: str | None = None  # of an agent that the user's settings define
-    initiator: str = AGENT
 
     def of_agent(self) -> dict[str, Any]:
         """Return the facts about the agent, by their names in a plan."""
@@ -72,7 +67,6 @@ class Resolved(NamedTuple):
             "agent_command": self.agent_command,
             "agent_version": self.agent_version,
             "agent_kind": self.agent_kind,
-            "initiator": self.initiator,
         }
 
 
@@ -170,12 +164,3 @@ def nearest(name: str, available: Sequence[str]) -> list[str]:
         return max(SequenceMatcher(None, other, lower).ratio() for other in (whole, _bare(whole)))
 
     return sorted(dict.fromkeys(available), key=likeness, reverse=True)[:_NEAREST]
-
-
-# --- who launches -----------------------------------------------------------------------------------------
-
-
-def initiator(environment: Mapping[str, str], *, owner: str | None, terminal: bool) -> str:
-    """Say who launches: a person at a terminal without an agent in between; else an agent."""
-    alone = terminal and not owner and not environment.get("PI_CODING_AGENT")
-    return PERSON if alone else AGENT

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from tmuxagents.agents import installed
 from tmuxagents.agents import models as rules
 from tmuxagents.errors import Unusable
@@ -27,7 +25,6 @@ def resolve(  # noqa: PLR0913  (the sources of a model, and the surroundings)
     cwd: str = "/",
     preset_model: str | None = None,
     preset_name: str | None = None,
-    owner: str | None = None,
     required: bool = True,
     listed: bool = True,
 ) -> Resolved:
@@ -57,7 +54,6 @@ def resolve(  # noqa: PLR0913  (the sources of a model, and the surroundings)
         agent_command=known.command,
         agent_version=known.version,
         agent_kind=settings.agent_kinds.get(agent),
-        initiator=rules.initiator(environment, owner=owner, terminal=any(map(os.isatty, (0, 1, 2)))),
     )
 
 

@@ -17,7 +17,7 @@ from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from tmuxagents.agents.models import Resolved
@@ -55,12 +55,13 @@ ARTIFACTS = {
 }
 # The fields that are the same in every new plan.
 _FIXED: dict[str, Any] = {
+    "initiator": None,  # unknown until a child is prepared
     "step": None,
     "session_path": ARTIFACTS["session"],
     "artifacts": ARTIFACTS,
     "written": None,
 }
-_AGENT_FACTS = ("agent_command", "agent_version", "agent_kind", "initiator")  # found out with the model
+_AGENT_FACTS = ("agent_command", "agent_version", "agent_kind")  # found out with the model
 
 
 class Destination(NamedTuple):
@@ -225,6 +226,12 @@ def set_up_of(request: LaunchRequest, preset: Preset | None) -> SetUp:
     if request.continues is not None and request.continues.set_up is not None:
         return request.continues.set_up
     return fields.set_up(preset) if preset else NO_PRESET
+
+
+def initiator(environment: Mapping[str, str], *, owner: str | None, terminal: bool) -> str:
+    """Say who launches: a person at a terminal without an agent in between; else an agent."""
+    is_person = terminal and not owner and not environment.get("PI_CODING_AGENT")
+    return "person" if is_person else "agent"
 
 
 def prompt_files(preset: Preset | None) -> dict[str, bytes]:

@@ -75,6 +75,12 @@ class PlanSurroundings(NamedTuple):
         )
 
 
+def initiator_here(environment: Mapping[str, str], owner: str | None) -> str:
+    """Say who launches from this process."""
+    terminal = any(map(os.isatty, (0, 1, 2)))
+    return plans.initiator(environment, owner=owner, terminal=terminal)
+
+
 def new_call() -> InCall:
     """Return a new call's id, and the place of its first run."""
     run_id = os.urandom(8).hex()
@@ -111,6 +117,7 @@ class Preparing:
         agent = installed.agent_of(name, self._settings)  # it exists: it has just been asked for its models
         granted = demands.grant(name, agent.capabilities(), request, preset)
         plan = around.plan(request._replace(permission=granted.permission), model=model, preset=preset)
+        plan = plan.changed(initiator=initiator_here(self._environment, request.owner))
         if preset is not None and list(plan.tools) != granted.tools:
             plan = plan.changed(tools=granted.tools)
         variables, warnings = _variables(plan, self._settings, _keyed(request, preset))
@@ -148,7 +155,6 @@ class Preparing:
             cwd=request.cwd,
             preset_model=preset.model if preset else None,
             preset_name=preset.name if preset else None,
-            owner=request.owner,
             required=before is None and request.needs_model,
             listed=keyed is None or (keyed.api_key is None and keyed.account is None),
         )
