@@ -39,6 +39,7 @@ from tmuxagents.views.previews import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, Self
 
     from tmuxagents.attach.attach import Viewer
@@ -163,7 +164,6 @@ class _Children(Silence):
     def __init__(self, call: Call) -> None:
         self._tasks = call.tasks
         self._alone = len(call.tasks) == 1
-        self._children = [_Child(task, call.settings, alone=self._alone) for task in call.tasks]
         self._warned: set[str] = set()
 
     def _new_warnings(self) -> str:
@@ -182,6 +182,7 @@ class Lines(_Children):
 
     def __init__(self, call: Call, *, ends_only: bool) -> None:
         super().__init__(call)
+        self._children = [_Child(task) for task in call.tasks]
         self._ends_only = ends_only
         self._told: dict[str, tuple[str, str | None]] = {}
 
@@ -206,6 +207,7 @@ class LivePicture(_Children):
 
     def __init__(self, call: Call) -> None:
         super().__init__(call)
+        self._children = [_DrawnChild(task, call.settings, alone=self._alone) for task in call.tasks]
         self._picture = Picture(printing.ERR)
 
     def __exit__(self, *_: object) -> None:
@@ -233,15 +235,12 @@ class LivePicture(_Children):
 
 
 class _Child:
-    """One child of the call, with the lines that show its work: phrases if it is alone, else previews."""
+    """One child of the call. Its events go to `take`."""
 
-    def __init__(self, task: Task, settings: Settings, *, alone: bool) -> None:
+    def __init__(self, task: Task, take: Callable[[Event], None] | None = None) -> None:
         self._task = task
+        self._take = take
         self._follower: Follower | None = None
-        width = setting_rules.preview_width(settings, printing.columns())
-        place = Place(cwd=task.prepared.request.cwd, home=os.path.expanduser("~"), width=width)
-        self._lines = LastLines(place, int(settings.numbers["maxLinesPerWindow"]))
-        self._narrator = narration.Narrator() if alone else None
 
     def look(self) -> RunView | None:
         """Return the current run; None if there is none yet."""
@@ -251,7 +250,18 @@ class _Child:
             self._follower = Follower(self._task.run_dir, self._take)
         return self._follower.look()
 
-    def _take(self, event: Event) -> None:
+
+class _DrawnChild(_Child):
+    """A child with the lines that show its work: phrases if it is alone, else previews."""
+
+    def __init__(self, task: Task, settings: Settings, *, alone: bool) -> None:
+        super().__init__(task, self._add)
+        width = setting_rules.preview_width(settings, printing.columns())
+        place = Place(cwd=task.prepared.request.cwd, home=os.path.expanduser("~"), width=width)
+        self._lines = LastLines(place, int(settings.numbers["maxLinesPerWindow"]))
+        self._narrator = narration.Narrator() if alone else None
+
+    def _add(self, event: Event) -> None:
         if self._narrator is None:
             self._lines.take(event)
             return
