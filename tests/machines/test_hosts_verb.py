@@ -19,7 +19,7 @@ from tests.harness import PATH, SCRIPTED, eventually, real_pi
 from tests.machines.lab import Lab
 from tests.terminal import Terminal
 from tmuxagents.errors import Unusable
-from tmuxagents.machines import build, hosts, install, ssh
+from tmuxagents.machines import build, hosts, install, probe, ssh
 from tmuxagents.machines.hosts import Host
 
 if TYPE_CHECKING:
@@ -278,7 +278,7 @@ def test_an_agent_that_nothing_there_knows_takes_the_installation_back(near: Nea
 def test_start_files_may_print_what_they_like(near: NearDesk) -> None:
     (near.lab.folder / "more.sh").write_text("echo Welcome; echo 'begin' >&2\n")
     try:
-        found = install.probe(Host("box", "ssh", "box", (), "", ""), {"pi": "pi"}, near.environment)
+        found = probe.ask(Host("box", "ssh", "box", (), "", ""), {"pi": "pi"}, near.environment)
     finally:
         (near.lab.folder / "more.sh").unlink()
     assert (found.first("system"), found.agents) == ("Linux", {"pi": str(near.lab.bin / "pi")})
@@ -334,7 +334,7 @@ def test_a_disk_that_gets_full_meanwhile_keeps_nothing(near: NearDesk) -> None:
             mount(lab, "6m")
         else:
             (lab.folder / "more.sh").write_text("ulimit -f 100\n")
-        found = install.probe(host, {"pi": "pi"}, near.environment)
+        found = probe.ask(host, {"pi": "pi"}, near.environment)
         with pytest.raises(Unusable) as caught:
             install.install(host, found, near.environment)
         ssh.close(host, near.environment)

@@ -11,7 +11,7 @@ import click
 from tmuxagents.agents import AGENTS
 from tmuxagents.cli import printing, values
 from tmuxagents.errors import BadRequest, NotPossible, TmuxAgentsError, Unusable
-from tmuxagents.machines import build, hosts, install, link, ssh
+from tmuxagents.machines import build, hosts, install, link, probe, ssh
 from tmuxagents.registry import lookup
 from tmuxagents.runs import directory, words
 from tmuxagents.text import figures, safe
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.machines.hosts import Host
-    from tmuxagents.machines.install import FarFacts
+    from tmuxagents.machines.probe import FarFacts
 
 _AT_ONCE = 8
 _HEADER = ("HOST", "ENGINE", "VERSION", "AGENT", "MAX", "HEARD", "DIRECTORY")
@@ -129,8 +129,8 @@ def add(*, host: str, yes: bool, as_json: bool, **how: Any) -> None:
 def _added(host: Host, *, yes: bool) -> tuple[Host, list[Check]]:
     """Add the host with the facts of its probe. Install tmuxagents there first if it is missing."""
     found = _probe(host)
-    checks = install.judge(host, found)
-    install.refuse(checks)
+    checks = probe.judge(host, found)
+    probe.refuse(checks)
     added = host._replace(
         command=found.command,
         home=found.first("state"),
@@ -167,7 +167,7 @@ def _with_agents(host: Host, checks: list[Check]) -> list[Check]:
 
 
 def _probe(host: Host) -> FarFacts:
-    return install.probe(host, {name: AGENTS[name].program for name in AGENTS}, os.environ)
+    return probe.ask(host, {name: AGENTS[name].program for name in AGENTS}, os.environ)
 
 
 def _agent(one: dict[str, Any]) -> Check:
@@ -200,7 +200,7 @@ def check(*, host: str | None, as_json: bool) -> int:
 
 def _examined(host: Host) -> list[Check]:
     try:
-        checks = install.judge(host, _probe(host))
+        checks = probe.judge(host, _probe(host))
         return checks if _is_broken(checks) else _with_agents(host, checks)
     except TmuxAgentsError as error:
         return [broken("connection", error.message, error.hint)]
