@@ -13,6 +13,7 @@ from tmuxagents.errors import BadConfig, BadRequest, Fault
 from tmuxagents.presets import catalogue, disk, editing, preset, survey
 from tmuxagents.presets.fields import GLOBAL, PRESET, PROFILE, PROJECT, Flaw
 from tmuxagents.presets.preset import BadPreset, PresetFile
+from tmuxagents.settings import load
 from tmuxagents.system import places, project
 
 TYPE_CHECKING = False
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.presets.preset import Preset
     from tmuxagents.presets.survey import Survey
+    from tmuxagents.registry.lookup import Caller
     from tmuxagents.settings.keys import Settings
 
 
@@ -48,19 +50,19 @@ class Checked(NamedTuple):
 
 
 class PresetShelf:
-    """The files that can be changed and checked from a folder."""
+    """The files that a caller can change and check, with the settings in force for that caller."""
 
-    def __init__(self, folder: str, environment: Mapping[str, str], settings: Settings) -> None:
-        self._folder = folder
+    def __init__(self, caller: Caller, environment: Mapping[str, str]) -> None:
+        self.settings: Settings = load.load(environment, caller.project)
+        self._folder = caller.folder
         self._environment = environment
-        self._settings = settings
         self._survey: Survey | None = None
 
     @property
     def survey(self) -> Survey:
-        """All preset and profile files that count in this folder."""
+        """All preset and profile files that count in the caller's folder."""
         if self._survey is None:
-            self._survey = survey.survey(self._folder, self._environment, self._settings)
+            self._survey = survey.survey(self._folder, self._environment, self.settings)
         return self._survey
 
     def named(self, wanted: str) -> list[Preset | BadPreset]:
@@ -112,7 +114,7 @@ class PresetShelf:
             file = disk.read_file(path, kind, source)
         except disk.RefusedFile as error:
             return Checked(error.path, kind, source, flaws=[Flaw(error.why)])
-        read = preset.parse(file, full_profiles=self._settings.project_profiles_full)
+        read = preset.parse(file, full_profiles=self.settings.project_profiles_full)
         if read is None:
             return Checked(file.path, file.kind, file.source, flaws=preset.nameless(file))
         return self._read(read)
@@ -125,7 +127,7 @@ class PresetShelf:
         notes = [
             *read.warnings,
             *([hiding] if hiding else []),
-            *survey.unknown_tools(read, survey.tools_of(read, self._settings)),
+            *survey.unknown_tools(read, survey.tools_of(read, self.settings)),
             *(note.words() for note in read.notes),
         ]
         flaws = [Flaw(message) for message in refusals]

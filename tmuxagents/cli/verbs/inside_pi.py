@@ -23,7 +23,6 @@ from tmuxagents.registry import lookup
 from tmuxagents.registry.lookup import with_registry
 from tmuxagents.runs import output, words
 from tmuxagents.runs.inspect import inspect
-from tmuxagents.settings import load
 from tmuxagents.status import table
 from tmuxagents.status.snapshot import SnapshotBuilder
 from tmuxagents.status.stop import stop
@@ -153,8 +152,7 @@ def profile(*, line: str, only_words: bool, alone: bool) -> None:
 
 
 def _shelf() -> change.PresetShelf:
-    caller = lookup.here()
-    return change.PresetShelf(caller.folder, os.environ, load.load(os.environ, caller.project))
+    return change.PresetShelf(lookup.here(), os.environ)
 
 
 def _edit(talk: ParentTalk, name: str) -> None:

@@ -12,7 +12,6 @@ from tmuxagents.errors import BadRequest
 from tmuxagents.presets import catalogue, change, describe, editing
 from tmuxagents.presets.fields import BODY, DESCRIPTION, GLOBAL, PRESET, PROFILE, PROJECT
 from tmuxagents.registry import lookup
-from tmuxagents.settings import load
 from tmuxagents.text import safe
 
 TYPE_CHECKING = False
@@ -76,10 +75,8 @@ def presets(context: click.Context, *, as_json: bool) -> None:
 
 def _shelf(*, is_read: bool = True) -> PresetShelf:
     """Return the preset files. Print warnings about the settings, and with `is_read` about the files."""
-    caller = lookup.here()
-    settings = load.load(os.environ, caller.project)
-    shelf = change.PresetShelf(caller.folder, os.environ, settings)
-    printing.warn([*settings.warnings, *(shelf.survey.warnings if is_read else ())])
+    shelf = change.PresetShelf(lookup.here(), os.environ)
+    printing.warn([*shelf.settings.warnings, *(shelf.survey.warnings if is_read else ())])
     return shelf
 
 
