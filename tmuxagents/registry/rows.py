@@ -14,11 +14,10 @@ if TYPE_CHECKING:
 
 VERSION = 4
 _BIGGEST = 2**63 - 1
-_MOST_DIGITS = 20  # of a pid or a start time
+_MOST_DIGITS = 18  # of a pid, a start time, or a figure in a cursor
 # The member of a run's document that changes while nothing happens: the registry stores documents without it.
 VOLATILE = "elapsedSeconds"
 BLANK = "0"  # the name of a database that does not exist yet; all real names are longer
-_MOST_DIGITS = 18  # of a figure in a cursor
 
 # From the plan; these never change.
 _PLANNED = (

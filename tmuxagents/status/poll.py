@@ -9,7 +9,7 @@ from tmuxagents.registry import lookup
 from tmuxagents.registry.database import Scope, server_key
 from tmuxagents.runs import words
 from tmuxagents.status.snapshot import ALL_ENDED, VIEWS, Query, SnapshotBuilder, take
-from tmuxagents.system import identity
+from tmuxagents.system import identity, places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 RECENT_S = 3600.0  # a list shows the runs that have ended since then,
 MOST_RECENT = 20  # but no more than these
 _FIRST = "0"  # the cursor of a caller that has none
-_LONGEST_PID = 10  # digits
 ROUND_S = 1.0  # while following: at most one line a second for each run
 
 
@@ -71,11 +70,11 @@ def background(caller: Caller, wanted: str = VIEWS) -> Query:
 
 def server_scope(environment: Mapping[str, str]) -> Scope | None:
     """Return the scope of the tmux server around this process; None without a living one."""
-    socket, pid, _ = [*environment.get("TMUX", "").rsplit(",", 2), "", ""][:3]
-    if not socket or not pid.isdecimal() or len(pid) > _LONGEST_PID:
+    socket, pid, _ = places.tmux_server(environment)
+    if not socket or pid is None:
         return None
-    started = identity.start_time(int(pid))
-    return None if started is None else Scope("server", server_key(socket, int(pid), started))
+    started = identity.start_time(pid)
+    return None if started is None else Scope("server", server_key(socket, pid, started))
 
 
 def counts(caller: Caller) -> dict[str, int]:

@@ -22,6 +22,7 @@ _LIMIT = 1024 * 1024
 _READ = os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC
 _OURS_IN_IT = ("runs", "hosts", "sealed")
 _MOST_LINKS = 40  # as the kernel has it
+_LONGEST_PID = 10  # digits
 _UNMAPPED = 65534  # the owner that a user namespace shows for users it does not know
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
@@ -77,6 +78,13 @@ def global_path(environment: Mapping[str, str]) -> str:
 def project_path(project: str) -> str:
     """Return the path of a project's settings."""
     return f"{project.rstrip('/')}/.pi/settings.json"
+
+
+def tmux_server(environment: Mapping[str, str]) -> tuple[str, int | None, str]:
+    """Return the socket, pid and the session in $TMUX. An odd pid is None, a missing text empty."""
+    socket, pid, session = [*environment.get("TMUX", "").rsplit(",", 2), "", ""][:3]
+    is_pid = pid.isascii() and pid.isdecimal() and len(pid) <= _LONGEST_PID
+    return socket, int(pid) if is_pid else None, session
 
 
 # --- the state directory is ours alone --------------------------------------------------------------------

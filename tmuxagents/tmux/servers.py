@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from tmuxagents.cpython import signal
 from tmuxagents.errors import Unusable
-from tmuxagents.system import process
+from tmuxagents.system import places, process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,12 +65,12 @@ def server_of(socket: str, pid: int) -> ServerLife:
 
 def caller(environment: Mapping[str, str]) -> TmuxCaller | None:
     """Return the caller's place; None outside tmux. It lives if its server, or an unknown one, listens."""
-    path, pid, session = [*environment.get("TMUX", "").rsplit(",", 2), "", ""][:3]
-    if not (path.startswith("/") and pid.isascii() and pid.isdigit() and session):
+    path, pid, session = places.tmux_server(environment)
+    if not path.startswith("/") or pid is None or not session:
         return None
     listener = listening(path)
-    lives = listener in (UNKNOWN, int(pid))
-    return TmuxCaller(server_of(path, int(pid)), environment.get("TMUX_PANE"), lives=lives)
+    lives = listener in (UNKNOWN, pid)
+    return TmuxCaller(server_of(path, pid), environment.get("TMUX_PANE"), lives=lives)
 
 
 def listening(path: str) -> int | None:

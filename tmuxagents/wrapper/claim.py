@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 LOCK_LIMIT_S = 10.0
 HANDOVER_LIMIT_S = 30.0
-_LONGEST_PID = 10
 
 
 class Claim:
@@ -116,8 +115,7 @@ def _late(run_dir: str, message: str) -> NotPossible:
 
 def _tmux(handed: Handed | None) -> dict[str, Any]:
     """Return our place in tmux, from our own environment and without a tmux call."""
-    socket, pid, _session = [*os.environ.get("TMUX", "").rsplit(",", 2), "", ""][:3]
-    server = int(pid) if pid.isascii() and pid.isdigit() and len(pid) < _LONGEST_PID else None
+    socket, server, _ = places.tmux_server(os.environ)
     return {
         "socketPath": socket or None,
         "serverPid": server,
