@@ -15,6 +15,8 @@ import subprocess
 import time
 from typing import NamedTuple
 
+from tmuxagents.system import process
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -127,10 +129,9 @@ class _Asked:
             self._process.stdin.close()
         answered = self.answer is not None
         if not (answered and self._is_over(_LEAVES_S)):
-            self._signal(signal.SIGTERM)
-            self._signal(signal.SIGCONT)
+            process.send_group(self._process.pid, signal.SIGTERM, signal.SIGCONT)
             self._is_over(_TERM_S)
-        self._signal(signal.SIGKILL)  # safe: until the leader is reaped, the group's id is not reused
+        process.send_group(self._process.pid, signal.SIGKILL)
         self._process.wait()
         self._process.stdout.close()
 
@@ -147,8 +148,3 @@ class _Asked:
             return bool(poll.poll(limit_s * 1000))
         finally:
             os.close(handle)
-
-    def _signal(self, number: int) -> None:
-        assert self._process is not None
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, number)
