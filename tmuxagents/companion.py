@@ -317,7 +317,7 @@ def _facts(run: Mapping[str, Any], status: str, now: float) -> str:
     parts = (
         status if status != records.RUNNING else "",
         "" if run["startedAt"] is None else figures.lasted(lasted),
-        f"{count} {'tool' if count == 1 else 'tools'}" if count else "",
+        figures.counted(count, "tool") if count else "",
         figures.tokens(used),
         figures.money(used.get("cost") or 0.0),
     )

@@ -21,6 +21,11 @@ def test_a_figure_is_short(count: float, shown: str) -> None:
     assert figures.count(count) == shown
 
 
+@pytest.mark.parametrize(("number", "shown"), [(0, "0 tools"), (1, "1 tool"), (2, "2 tools")])
+def test_only_one_thing_is_singular(number: int, shown: str) -> None:
+    assert figures.counted(number, "tool") == shown
+
+
 @given(st.integers(0, 10**12 - 10**9))
 def test_a_figure_is_near_what_it_stands_for(count: int) -> None:
     shown = figures.count(count)

@@ -252,7 +252,7 @@ def closing(verdict: Verdict, seconds: float, state: RunState | None = None) -> 
     if state is not None:
         tools, used = state.tool_count, state.usage
         refused = f"{state.denied} denied" if state.denied else ""
-        calls_made = f"{tools} {'tool' if tools == 1 else 'tools'}" if tools else ""
+        calls_made = figures.counted(tools, "tool") if tools else ""
         parts = (refused, calls_made, figures.tokens(used), figures.money(used["cost"]))
         block.parts = [("used", part) for part in parts if part]
     if not good:

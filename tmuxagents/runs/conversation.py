@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from tmuxagents import records
 from tmuxagents.runs.words import status_word
+from tmuxagents.text import figures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def shortened(text: str, most: int) -> str:
     more = len(lines) - most
     if more <= 0:
         return text
-    return "\n".join([*lines[:most], f"... ({more} more {'line' if more == 1 else 'lines'})"])
+    return "\n".join([*lines[:most], f"... ({figures.counted(more, 'more line')})"])
 
 
 # --- the transcript ---------------------------------------------------------------------------------------

@@ -235,7 +235,7 @@ def total(usages: Sequence[Usage]) -> dict[str, float]:
 def line(usages: Sequence[Usage]) -> str:
     """Return the usage of runs as one line: `3 runs · ↑12k ↓3.4k · $0.0123`; empty if it is zero."""
     used = spent(usages)
-    return f"{len(usages)} {'run' if len(usages) == 1 else 'runs'}{_SEPARATOR}{used}" if used else ""
+    return f"{figures.counted(len(usages), 'run')}{_SEPARATOR}{used}" if used else ""
 
 
 def spent(usages: Sequence[Usage]) -> str:

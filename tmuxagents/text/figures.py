@@ -27,6 +27,11 @@ def count(number: float) -> str:
     return f"{value:.{digits}f}{_UNITS[power]}"
 
 
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """Return a number of things: `1 tool`, `3 tools`. `plural`: given if it is not the noun and an s."""
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
+
+
 def tokens(used: Mapping[str, Any]) -> str:
     """Return the tokens of input and output: `↑12k ↓3.4k`; empty if there are none."""
     arrows = (("↑", used.get("input")), ("↓", used.get("output")))
@@ -132,12 +137,12 @@ def sum_up(tool: str, text: str, details: Any = None, *, cut: bool = False) -> s
     more = "+" if cut else ""
     if tool == "find":
         matches = 0 if found == [_NONE] else len(found)
-        return f"{matches} {'match' if matches == 1 else 'matches'}{more}"
+        return counted(matches, "match", "matches") + more
     if found in ([], [_EMPTY]):
         return f"(empty){more}"
     dirs = sum(line.rstrip().endswith("/") for line in found)
     counts = ((len(found) - dirs, "file"), (dirs, "dir"))
-    return ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts if count) + more
+    return ", ".join(counted(number, word) for number, word in counts if number) + more
 
 
 def filled_lines(text: str) -> list[str]:

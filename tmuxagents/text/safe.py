@@ -6,6 +6,8 @@ instead.
 
 from __future__ import annotations
 
+from tmuxagents.text import figures
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
@@ -89,4 +91,4 @@ def head_and_tail(pieces: Iterable[bytes], limit: int, hint: str = "") -> str:
         return kept.decode("utf-8", "replace")
     head, tail = (part.decode("utf-8", "ignore") for part in (kept[: limit - half], kept[len(kept) - half :]))
     left_out = size - size_of(head) - size_of(tail)
-    return f"{head}\n[... {left_out} byte{'' if left_out == 1 else 's'} left out{hint} ...]\n{tail}"
+    return f"{head}\n[... {figures.counted(left_out, 'byte')} left out{hint} ...]\n{tail}"

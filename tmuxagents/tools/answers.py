@@ -13,7 +13,7 @@ import json
 from tmuxagents import records
 from tmuxagents.machines import refs
 from tmuxagents.runs import documents, words
-from tmuxagents.text import safe
+from tmuxagents.text import figures, safe
 from tmuxagents.tools import catalogue
 
 TYPE_CHECKING = False
@@ -223,7 +223,7 @@ def cut(answer: str, run_id: str) -> str:
         return answer
     head = safe.first_bytes(answer, MOST_BYTES)
     more = size - safe.size_of(head)
-    return f"{head}\n… {more} byte{'s' * (more != 1)} more: tmuxagents output {run_id}"
+    return f"{head}\n… {figures.counted(more, 'byte')} more: tmuxagents output {run_id}"
 
 
 def answered(run_id: str, question: str, by: str) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tmuxagents import records
+from tmuxagents.text import figures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,8 +88,8 @@ def line(removed: Removed, now: float, *, dry_run: bool) -> str:
     ago = ""
     if removed.ended_at is not None:
         age = now - removed.ended_at
-        figures = ((int(age // seconds), word) for seconds, word in _STEPS)
-        ago = next((f" {n} {word}{'s' * (n != 1)} ago" for n, word in figures if n > 0), " just now")
+        steps = ((int(age // seconds), word) for seconds, word in _STEPS)
+        ago = next((f" {figures.counted(n, word)} ago" for n, word in steps if n > 0), " just now")
     what = {
         RUN: f"run {removed.run_id} ({removed.status}{ago}): {size(removed.size)}",
         WINDOW: f"the window of run {removed.run_id} on {removed.path}",
@@ -104,8 +105,7 @@ def total(removed: Sequence[Removed], *, dry_run: bool) -> str:
     counts = {kind: sum(one.what == kind for one in removed) for kind in _KINDS}
     others = {kind: sum(one.what == kind and one.of_others for one in removed) for kind in _KINDS}
     words = [
-        f"{count} {_KINDS[kind]}{'s' * (count != 1)}"
-        + (f" ({others[kind]} of other parents)" if others[kind] else "")
+        figures.counted(count, _KINDS[kind]) + (f" ({others[kind]} of other parents)" if others[kind] else "")
         for kind, count in counts.items()
         if count
     ]
@@ -125,4 +125,4 @@ def size(count: int) -> str:
     while round(figure, 1) >= _UNIT and len(units) > 1:
         figure /= _UNIT
         units.pop(0)
-    return f"{count} byte{'s' * (count != 1)}" if units[0] == "bytes" else f"{figure:.1f} {units[0]}"
+    return figures.counted(count, "byte") if units[0] == "bytes" else f"{figure:.1f} {units[0]}"

@@ -241,7 +241,7 @@ def call_title(child: ChildView) -> Line:
     else:
         how = f"{took}{limit}" if state == records.RUNNING else f"{state} {took}{limit}"
     tools = run["toolCount"]
-    calls = f"{tools} {'tool' if tools == 1 else 'tools'}" if tools else ""
+    calls = figures.counted(tools, "tool") if tools else ""
     aside = "".join(f"{_BETWEEN}{part}" for part in (calls, words.spent([run["usage"]])) if part)
     name_colour = _PLAIN if run["status"] in records.ENDED else _BOLD
     return [

@@ -97,8 +97,7 @@ def _edit(args: Args, place: Place) -> str:
     if not edits:
         return _path(args, place)
     added, removed = (sum(_count(edit.get(key)) for edit in edits) for key in ("newText", "oldText"))
-    noun = "edit" if len(edits) == 1 else "edits"
-    return f"{_path(args, place)} ({len(edits)} {noun}) +{added}/-{removed}"
+    return f"{_path(args, place)} ({figures.counted(len(edits), 'edit')}) +{added}/-{removed}"
 
 
 def _count(text: Any) -> int:
@@ -136,8 +135,7 @@ def _delegate(args: Args, _place: Place) -> str:
     default = _text(args, "profile")
     own = [_text(task, "profile") for task in tasks if isinstance(task, dict)]
     profiles = [profile for profile in own if profile] or ([default] if default else [])
-    noun = "task" if len(tasks) == 1 else "tasks"
-    return f"{len(tasks)} {noun}" + (f" [{', '.join(profiles)}]" if profiles else "")
+    return figures.counted(len(tasks), "task") + (f" [{', '.join(profiles)}]" if profiles else "")
 
 
 def _file(args: Args, place: Place) -> str:

@@ -33,6 +33,7 @@ from tmuxagents.status import ending_text, poll, table
 from tmuxagents.status.snapshot import take
 from tmuxagents.system import foreground
 from tmuxagents.system.lifeline import SignalInterrupts
+from tmuxagents.text import figures
 from tmuxagents.views import lines as call_view
 from tmuxagents.views.lines import TEXT, TOOL, LastLines
 from tmuxagents.views.previews import Place
@@ -108,7 +109,7 @@ def run(  # noqa: PLR0913  (one parameter an option)
     if call.cancelled:
         name = signal.Signals(interrupts.number).name
         aborted = sum(row.run["reason"] == PARENT.reason for row in found.rows)
-        told = f"{name}: aborted {aborted} of {len(call.tasks)} {'run' if len(call.tasks) == 1 else 'runs'}"
+        told = f"{name}: aborted {aborted} of {figures.counted(len(call.tasks), 'run')}"
         printing.lines([told], printing.ERR)
         return 128 + interrupts.number
     ids = [task.run_id for task in call.tasks]
