@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tmuxagents.agents.base import Oversized
-from tmuxagents.agents.pi.live import BRIDGE, LIVE, PiLiveReader
+from tmuxagents.agents.pi.command import BRIDGE
+from tmuxagents.agents.pi.live import LIVE, PiLiveReader
 from tmuxagents.runs.documents import plan_of
 from tmuxagents.runs.events import Event, message_sent
 from tmuxagents.runs.lifecycle import RunState, apply

@@ -89,6 +89,11 @@ class Opencode(Agent):
 
         return live.LIVE
 
+    def live_arguments(self, plan: Plan, _run_dir: str) -> list[str]:
+        """Return the words for the bridge: the session to continue, the model, and a title."""
+        title = plan.name or f"tmuxagents {plan.run_id[:8]}"
+        return ["--", plan.child_session or "", plan.resolved_model or "", title]
+
     def reader(self, _plan: Plan, _run_dir: str) -> OpencodeReader:
         """Return a reader for one child."""
         return OpencodeReader()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.base import ACTIVE, NOTHING, Ask, LiveAgent, Reading
 from tmuxagents.agents.brand import LiveReader
-from tmuxagents.agents.opencode.command import OpencodeReader
+from tmuxagents.agents.opencode.command import AGENT, OpencodeReader
 from tmuxagents.runs import events
 
 TYPE_CHECKING = False
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.agents.base import Sent
-    from tmuxagents.records import Plan
     from tmuxagents.runs.events import Event
 
 _SAID = {
@@ -33,12 +32,6 @@ _CHOICES = (
     ("deny", "Deny it"),
 )
 _OVER = ("completed", "error")  # states of a tool
-
-
-def _arguments(plan: Plan, _run_dir: str) -> list[str]:
-    """Return the words for the bridge: the session to continue, the model, and a title."""
-    title = plan.name or f"tmuxagents {plan.run_id[:8]}"
-    return ["--", plan.child_session or "", plan.resolved_model or "", title]
 
 
 class OpencodeLiveReader(LiveReader, OpencodeReader):
@@ -173,4 +166,4 @@ def _question(known: str, asked: dict[str, Any]) -> Ask:
     return Ask(known, "permission", raw_json.sentence(f"{permission}: {', '.join(words)}"), _CHOICES)
 
 
-LIVE = LiveAgent(_arguments, OpencodeLiveReader, f"{__file__.rpartition('/')[0]}/bridge.py")
+LIVE = LiveAgent(AGENT.live_arguments, OpencodeLiveReader, f"{__file__.rpartition('/')[0]}/bridge.py")

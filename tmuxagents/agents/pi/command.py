@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # Shipped beside this file: it marks a child's requests if an agent launched the run with a Copilot model.
 CHILD_EXTENSION = f"{__file__.rpartition('/')[0]}/child.ts"
+BRIDGE = f"{__file__.rpartition('/agents/')[0]}/extensions/bridge/index.ts"  # loaded into a live child
 INITIATOR = "PI_SUBAGENTS_COPILOT_INITIATOR"
 _COPILOT = "github-copilot/"
 
@@ -79,6 +80,14 @@ class Pi(Agent):
         from tmuxagents.agents.pi import live  # noqa: PLC0415  (a batch child pays nothing for it)
 
         return live.LIVE
+
+    def live_arguments(self, plan: Plan, run_dir: str) -> list[str]:
+        """Return pi's flags for a live run. pi must not ask about trust: there may be no person."""
+        batch = self.arguments(plan, run_dir)
+        flags = batch[batch.index("--session") :]
+        trust = [] if "--no-approve" in flags else ["--no-approve"]
+        name = ["--name", plan.name] if plan.name else []
+        return ["--tui-mode", "regular", *trust, *name, "-e", BRIDGE, *flags]
 
     def session(self, text: str) -> ChildSession:
         """Read a session file, for a child that continues it."""

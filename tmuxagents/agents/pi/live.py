@@ -1,4 +1,4 @@
-"""Interactive pi with our bridge: its command line, its lines, and whether a session can be continued. Pure.
+"""Interactive pi with our bridge: its lines, and whether a session can be continued. Pure.
 
 pi counts as settled only if it settled before it began to exit, because after TERM it also settles on its way
 out. The bridge reports a person's input and a message from `send` by different lines.
@@ -21,20 +21,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.agents.base import Oversized, Sent
-    from tmuxagents.records import Plan
 
-
-BRIDGE = f"{__file__.rpartition('/agents/')[0]}/extensions/bridge/index.ts"
 _CHOICES = {"confirm": (("allow", "Yes"), ("deny", "No"))}
-
-
-def _arguments(plan: Plan, run_dir: str) -> list[str]:
-    """Return pi's flags. pi must not ask whether to trust the folder: no person may be there."""
-    batch = AGENT.arguments(plan, run_dir)
-    flags = batch[batch.index("--session") :]
-    trust = [] if "--no-approve" in flags else ["--no-approve"]
-    name = ["--name", plan.name] if plan.name else []
-    return ["--tui-mode", "regular", *trust, *name, "-e", BRIDGE, *flags]
 
 
 class PiLiveReader(LiveReader, PiReader):
@@ -90,7 +78,7 @@ class PiLiveReader(LiveReader, PiReader):
         return told
 
 
-LIVE = LiveAgent(_arguments, PiLiveReader, None)  # the bridge is loaded into pi
+LIVE = LiveAgent(AGENT.live_arguments, PiLiveReader, None)  # the bridge is loaded into pi
 
 
 # --- session files ---
