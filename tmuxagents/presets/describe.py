@@ -206,17 +206,13 @@ def wider(chosen: Preset, hidden: Preset) -> str | None:
     if not there.is_open:
         if here.is_open:
             return f"all but {', '.join(here.tools)}" if here.tools else "all"
-        more = [tool for tool in here.tools if not _covers(there.tools, tool)]
+        begun = tuple(one[:-1] for one in there.tools if one.endswith("*"))  # patterns end in a star
+        more = [tool for tool in here.tools if tool not in there.tools and not tool.startswith(begun)]
     elif here.is_open:
         more = [tool for tool in there.tools if tool not in here.tools]
     else:
         more = [tool for tool in here.tools if tool in there.tools]
     return ", ".join(more) or None
-
-
-def _covers(tools: Sequence[str], tool: str) -> bool:
-    """Say whether a list allows a tool, by name or by a pattern that ends in a star."""
-    return any(tool == one or (one.endswith("*") and tool.startswith(one[:-1])) for one in tools)
 
 
 def unknown(preset: Preset, known: Sequence[str]) -> Iterator[str]:

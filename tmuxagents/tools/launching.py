@@ -150,7 +150,11 @@ def background_agent_status(arguments: Mapping[str, Any], door: Door, faults: Fa
 
     def ask(registry: Registry) -> tuple[Snapshot, int, int]:
         snapshot, more = _shown(registry, caller, named, over, ended=ended)
-        return snapshot, more, _active_of_others(registry, caller)
+        others = 0  # active runs in the project that belong to other parents
+        if caller.owner is not None:
+            here = [row for row in registry.open_rows() if row.project == caller.project]
+            others = sum(row.owner != caller.owner and row.status not in records.ENDED for row in here)
+        return snapshot, more, others
 
     (snapshot, more, others), warnings = lookup.with_registry(caller, ask)
     found = ensure_watcher(snapshot, warnings, caller)
@@ -182,14 +186,6 @@ def _shown(
     total = max(found.counts["total"] if ended else 0, len(ids))
     ids = ids[:MOST_LISTED]
     return builder.show(ids), total - len(ids)
-
-
-def _active_of_others(registry: Registry, caller: Caller) -> int:
-    """Return how many active runs in the project belong to other parents; 0 if the caller is no parent."""
-    if caller.owner is None:
-        return 0
-    here = [row for row in registry.open_rows() if row.project == caller.project]
-    return sum(row.owner != caller.owner and row.status not in records.ENDED for row in here)
 
 
 def _status_line(found: Snapshot) -> str:
