@@ -60,6 +60,25 @@ class Capabilities(AgentFacts):
     oldest: str | None = None  # the oldest version that is known to work
     tested: str | None = None  # the version that the recordings come from
 
+    def document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "oldest": self.oldest,
+            "tested": self.tested,
+            "seats": list(self.seats),
+            "permissions": list(self.permissions),
+            "defaultPermission": self.default_permission,
+            "takesModel": self.takes_model,
+            "listsModels": self.lists_models,
+            "takesMessages": self.steer,
+            "resumes": self.resume,
+            "systemPrompt": list(self.system_prompt),
+            "tools": sorted(self.tools),
+            "usage": self.usage,
+            "cost": self.cost,
+            "evidence": self.evidence,
+        }
+
 
 # --- its own agent files ---
 
@@ -114,6 +133,18 @@ class Questions:
     def is_old(self, release: str) -> bool:
         """Say whether a version is older than the oldest that is known to work."""
         return _figures(release) < self.OLDEST
+
+    def doubts(self, name: str, version: str | None, models: Sequence[Any] | None) -> list[str]:
+        """Return the warnings about an agent's version, and about what it does not report."""
+        warnings = []
+        oldest = ".".join(map(str, self.OLDEST))
+        if version is None and self.VERSION:
+            warnings.append(f"{name} does not report its version; {oldest} or newer is needed")
+        elif version is not None and self.is_old(version):
+            warnings.append(f"{name} {version} is older than {oldest}, the oldest supported version")
+        if models is None and self.MODELS:
+            warnings.append(f"{name} does not report its models, so the model is not checked")
+        return warnings
 
     def own_model(self, _settings: bytes, _of_folder: bytes) -> str | None:
         """Return the model that the agent uses if none is named, by the user's settings and a folder's."""

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.agents.base import Agent
-    from tmuxagents.agents.capabilities import Questions
     from tmuxagents.settings.keys import Settings
 
 MEMORY = "agents.json"
@@ -193,23 +192,8 @@ def _ask(agent: Agent, words: list[str], environment: Mapping[str, str], agent_d
         leftovers.end(LeftoverScope(run_id=mark, uid=os.getuid(), since=since))
     told = said.get("version")
     version = None if told is None else about.version(told)
-    warnings = _doubts(agent.name, about, version, models)
+    warnings = about.doubts(agent.name, version, models)
     return {"version": version, "models": models, "warnings": warnings, "lists": bool(about.MODELS)}
-
-
-def _doubts(
-    name: str, about: Questions, version: str | None, models: list[dict[str, Any]] | None
-) -> list[str]:
-    """Return the warnings about an agent's version, and about what it does not report."""
-    warnings = []
-    oldest = ".".join(map(str, about.OLDEST))
-    if version is None and about.VERSION:
-        warnings.append(f"{name} does not report its version; {oldest} or newer is needed")
-    elif version is not None and about.is_old(version):
-        warnings.append(f"{name} {version} is older than {oldest}, the oldest supported version")
-    if models is None and about.MODELS:
-        warnings.append(f"{name} does not report its models, so the model is not checked")
-    return warnings
 
 
 # --- the cache, as text -----------------------------------------------------------------------------------

@@ -90,45 +90,27 @@ def document(
 def agent_documents(
     environment: Mapping[str, str], settings: Settings, *, refresh: bool = False
 ) -> list[dict[str, Any]]:
-    """Return a document of each agent, in the order of the table."""
-    return [_document(name, environment, settings, refresh=refresh) for name in installed.names(settings)]
+    """Return a document of each agent, in the order of the table.
 
-
-def _document(
-    name: str, environment: Mapping[str, str], settings: Settings, *, refresh: bool
-) -> dict[str, Any]:
-    """Return one agent's document. Its login is reported as far as that is possible without a model call."""
-    agent = installed.agent_of(name, settings)
-    has = agent.capabilities()
-    found: dict[str, Any]
-    try:
-        known = installed.known(name, environment, settings, refresh=refresh)
-    except Unusable as missing:
-        found = {"installed": False, "command": None, "version": None, "loggedIn": None}
-        found["warnings"] = [missing.message]
-    else:
-        found = {"installed": True, "command": known.command, "version": known.version}
-        found["loggedIn"] = None if known.models is None else bool(known.models)
-        found["warnings"] = list(known.warnings)
-    return {
-        "name": name,
-        "type": settings.agent_kinds.get(name),
-        "isDefault": name == settings.default_agent,
-        **found,
-        "howToInstall": agent.how_to_install,
-        "howToLogIn": agent.how_to_log_in,
-        "oldest": has.oldest,
-        "tested": has.tested,
-        "seats": list(has.seats),
-        "permissions": list(has.permissions),
-        "defaultPermission": has.default_permission,
-        "takesModel": has.takes_model,
-        "listsModels": has.lists_models,
-        "takesMessages": has.steer,
-        "resumes": has.resume,
-        "systemPrompt": list(has.system_prompt),
-        "tools": sorted(has.tools),
-        "usage": has.usage,
-        "cost": has.cost,
-        "evidence": has.evidence,
-    }
+    The login of an agent is reported as far as that is possible without a model call.
+    """
+    documents = []
+    for name in installed.names(settings):
+        agent = installed.agent_of(name, settings)
+        shape: dict[str, Any] = {
+            "name": name,
+            "type": settings.agent_kinds.get(name),
+            "isDefault": name == settings.default_agent,
+        }
+        try:
+            known = installed.known(name, environment, settings, refresh=refresh)
+        except Unusable as missing:
+            shape |= {"installed": False, "command": None, "version": None, "loggedIn": None}
+            shape["warnings"] = [missing.message]
+        else:
+            shape |= {"installed": True, "command": known.command, "version": known.version}
+            shape["loggedIn"] = None if known.models is None else bool(known.models)
+            shape["warnings"] = list(known.warnings)
+        shape |= {"howToInstall": agent.how_to_install, "howToLogIn": agent.how_to_log_in}
+        documents.append(shape | agent.capabilities().document())
+    return documents
