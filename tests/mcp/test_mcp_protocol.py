@@ -309,6 +309,24 @@ def test_the_level_of_log_messages_is_one_of_the_protocols() -> None:
     assert (request("ping", _meta=meta).level, request("ping", level="info").level) == ("error", None)
 
 
+@pytest.mark.parametrize(
+    ("status", "reason", "level", "words"),
+    [
+        ("completed", "done", "info", "auth r1 completed"),
+        ("failed", "timeout", "warning", "auth r1 failed (timeout)"),
+        ("aborted", "stopped", "notice", "auth r1 aborted (stopped)"),
+        ("running", None, "info", "auth r1 has answered"),
+    ],
+)
+def test_the_log_message_about_a_run_that_is_over(
+    status: str, reason: str | None, level: str, words: str
+) -> None:
+    run = {"runId": "r1", "name": "auth", "preset": "p", "status": status, "reason": reason}
+    told, data = protocol.over({**run, "errorMessage": None, "elapsedSeconds": 3, "model": "m"})
+    assert (told, data.pop("text")) == (level, words)
+    assert data == {**run, "errorMessage": None, "elapsedSeconds": 3}
+
+
 # --- too long ---------------------------------------------------------------------------------------------
 
 

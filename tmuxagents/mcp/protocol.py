@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 
-from tmuxagents import __version__
+from tmuxagents import __version__, records
 from tmuxagents.tools import answers, catalogue
 
 TYPE_CHECKING = False
@@ -24,6 +24,8 @@ WITH_HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")  # the
 PARSE, INVALID, NO_METHOD, BAD_PARAMS, INTERNAL, UNSUPPORTED = -32700, -32600, -32601, -32602, -32603, -32022
 NO_RESOURCE = -32002  # in the versions with a handshake; the stateless one has BAD_PARAMS instead
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+_LEVELS_OF = {records.COMPLETED: "info", records.ABORTED: "notice", records.FAILED: "warning"}
+_LOGGED = ("runId", "name", "preset", "status", "reason", "errorMessage", "elapsedSeconds")
 CALL, RESOURCES, READ = "tools/call", "resources/list", "resources/read"
 SET_LEVEL = "logging/setLevel"
 SUBSCRIBE, UNSUBSCRIBE, LISTEN = "resources/subscribe", "resources/unsubscribe", "subscriptions/listen"
@@ -169,6 +171,15 @@ def read_out(request: Request, document: Mapping[str, Any]) -> Message:
     problem = document["details"]["error"]
     code = INTERNAL if problem["kind"] == "internal" else BAD_PARAMS if request.is_stateless else NO_RESOURCE
     return error(request.id, code, problem["message"], {"uri": request.params.get("uri")})
+
+
+def over(run: Mapping[str, Any]) -> tuple[str, Message]:
+    """Return the level and the data of the log message about a run that is over."""
+    status = run["status"]
+    how = status if status in records.ENDED else "has answered"
+    reason = f" ({run['reason']})" if status in (records.FAILED, records.ABORTED) else ""
+    text = f"{run['name'] or run['preset'] or 'agent'} {run['runId']} {how}{reason}"
+    return _LEVELS_OF.get(status, "info"), {"text": text, **{key: run[key] for key in _LOGGED}}
 
 
 def logged(level: str, data: Message) -> Message:

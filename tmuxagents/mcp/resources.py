@@ -99,8 +99,6 @@ LOOK_S = 1.0
 _DEFAULT = "info"  # until the client sets another level
 _MOST_KEPT = 200
 _MOST_FOLLOWED = 100  # addresses of one client
-_LEVELS = {records.COMPLETED: "info", records.ABORTED: "notice", records.FAILED: "warning"}
-_TOLD = ("runId", "name", "preset", "status", "reason", "errorMessage", "elapsedSeconds")
 _SESSION = None  # the key of a session's subscriptions; a stream's key is the id of its request
 
 
@@ -218,7 +216,9 @@ class Notices:
         for run_dir in over:
             self._over.add(os.path.basename(run_dir))
             if os.path.basename(run_dir) in self._launched:
-                self._keep(run_dir)
+                with contextlib.suppress(NoSuchRun):  # the run was removed meanwhile
+                    message = protocol.over(inspect(run_dir).document(time.time()))
+                    self._kept = [*self._kept, message][-_MOST_KEPT:]
         ended = set(map(os.path.basename, over))
         told = []
         for stream_id, stream in self._streams.items():
@@ -227,16 +227,6 @@ class Notices:
             if stream.has_list and ended:
                 told.append(protocol.notified(protocol.LIST_CHANGED, {}, stream_id))
         return [*(self._due(self._level) if self._level else []), *told]
-
-    def _keep(self, run_dir: str) -> None:
-        """Make the log message about a run that is over."""
-        with contextlib.suppress(NoSuchRun):  # the run was removed meanwhile
-            run = inspect(run_dir).document(time.time())
-            how = run["status"] if run["status"] in records.ENDED else "has answered"
-            reason = f" ({run['reason']})" if run["status"] in (records.FAILED, records.ABORTED) else ""
-            text = f"{run['name'] or run['preset'] or 'agent'} {run['runId']} {how}{reason}"
-            told = (_LEVELS.get(run["status"], "info"), {"text": text, **{key: run[key] for key in _TOLD}})
-            self._kept = [*self._kept, told][-_MOST_KEPT:]
 
     def _due(self, wanted: str) -> list[Message]:
         """Return the log messages that are at least as severe as `wanted`; drop the others."""
