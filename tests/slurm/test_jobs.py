@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tmuxagents.errors import BadRequest
 from tmuxagents.slurm import jobs
 from tmuxagents.slurm.jobs import Job
 
@@ -180,3 +181,36 @@ def test_sbatch_is_told_what_no_option_may_change() -> None:
 def test_the_script_becomes_the_wrapper() -> None:
     assert jobs.script("", "python /x") == "#!/bin/sh\nexec python /x\n"
     assert jobs.script("--mem=1G", "python /x") == "#!/bin/sh\n#SBATCH --mem=1G\nexec python /x\n"
+
+
+# --- what Slurm's commands say when they fail -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("said", "message", "heard"),
+    [
+        (
+            "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation",
+            "Slurm cannot be reached: Batch job submission failed: Socket timed out on send/recv operation.",
+            True,
+        ),
+        (
+            "squeue: error: slurm_receive_msg: Zero Bytes were transmitted or received",
+            "Slurm cannot be reached: slurm_receive_msg: Zero Bytes were transmitted or received.",
+            False,
+        ),
+        ("", "Slurm cannot be reached: it says nothing.", False),
+    ],
+)
+def test_slurm_is_silent(said: str, message: str, *, heard: bool) -> None:
+    why = jobs.refusal("sbatch", said)
+    assert isinstance(why, jobs.SlurmSilent)
+    assert (why.message, why.heard, why.kind) == (message, heard, "unreachable")
+
+
+def test_slurm_refuses_a_job_in_its_last_words() -> None:
+    said = "sbatch: error: invalid partition specified: nope\nsbatch: error: Invalid partition name\x1b[2J."
+    why = jobs.refusal("sbatch", said)
+    assert (type(why), why.kind) == (BadRequest, "bad-argument")
+    assert why.message.startswith("Slurm's sbatch refuses: Invalid partition name")
+    assert "\x1b" not in why.message

@@ -77,7 +77,7 @@ def submit_run(launcher: Launcher, prepared: Prepared) -> tuple[str, list[str]]:
         submit(run_dir, launcher.environment, anew=True)
     except BaseException as error:
         words = error.message if isinstance(error, TmuxAgentsError) else f"{type(error).__name__}."
-        if not (isinstance(error, commands.SlurmSilent) and error.heard):
+        if not (isinstance(error, jobs.SlurmSilent) and error.heard):
             conclude(run_dir, never_came=f"The job was never handed in. {words}", gone=True)
             raise
         warnings.append(f"{words} The run waits until Slurm says whether it has the job.")

@@ -17,6 +17,7 @@ from tmuxagents.runs import directory
 from tmuxagents.runs.conclude import conclude
 from tmuxagents.runs.endings import STOPPED
 from tmuxagents.slurm import jobs
+from tmuxagents.slurm.jobs import LONGEST, SlurmSilent
 from tmuxagents.system import process, process_table
 from tmuxagents.text import safe
 
@@ -32,23 +33,8 @@ if TYPE_CHECKING:
 _LIMIT_S = 15.0
 _SUBMIT_LIMIT_S = 90.0  # sbatch itself tries again while the controller is busy
 _QUESTION_LIMIT_S = 3.0  # for a wrapper that must write a result
-_LONGEST = 300
-# Messages about Slurm itself, not about the requested job.
-_SILENT = re.compile(
-    r"unable to contact|timed out|connection refused|zero bytes|authentication|munge|"
-    r"no such file or directory|could not establish a configuration|transport",
-    re.IGNORECASE,
-)
 _OURS = ("timeout", "loop", "parent", "config", "dependency", "spawn")  # reasons that only we decide
 _OVER = re.compile(r"invalid job id|already comple", re.IGNORECASE)  # there is nothing to end any more
-
-
-class SlurmSilent(Unusable):
-    """Slurm gives no answer, which proves nothing about any job. `heard`: it may have got the request."""
-
-    def __init__(self, message: str, *, hint: str | None = None, heard: bool = False) -> None:
-        super().__init__(message, kind="unreachable", hint=hint)
-        self.heard = heard
 
 
 def submit(words: Sequence[str], script: str, environment: Mapping[str, str], held: int) -> str:
@@ -59,7 +45,7 @@ def submit(words: Sequence[str], script: str, environment: Mapping[str, str], he
     said = _call(["sbatch", *words], environment, limit_s=_SUBMIT_LIMIT_S, text=script, held=held)
     job_id = said.partition(";")[0].strip()
     if not job_id.isdigit():
-        raise SlurmSilent(f"sbatch gave no job id, but {safe.cut(said, _LONGEST)!r}.", heard=True)
+        raise SlurmSilent(f"sbatch gave no job id, but {safe.cut(said, LONGEST)!r}.", heard=True)
     return job_id
 
 
@@ -125,18 +111,7 @@ def _call(
     if not done.returncode:
         return done.stdout.decode("utf-8", "replace")
     said = done.stderr.decode("utf-8", "replace").strip()
-    raise _refusal(argv[0], said)
-
-
-def _refusal(program: str, said: str) -> BadRequest | SlurmSilent:
-    lines = [safe.line(line.partition("error: ")[2] or line) for line in said.splitlines()]
-    last = safe.cut(lines[-1] if lines else "it says nothing", _LONGEST).removesuffix(".")
-    if _SILENT.search(said) or not lines:
-        heard = "timed out" in said
-        return SlurmSilent(f"Slurm cannot be reached: {last}.", hint="try sinfo", heard=heard)
-    return BadRequest(
-        f"Slurm's {program} refuses: {last}.", kind="bad-argument", hint="see sinfo and man sbatch"
-    )
+    raise jobs.refusal(argv[0], said)
 
 
 # --- the run of a job -------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""A run as a job of Slurm: its script, the states that Slurm reports, and the ending that each means.
+"""A run as a job of Slurm: its script, the states and errors that Slurm reports, and what each means.
 
 Slurm's report counts last: after a result that the wrapper wrote, and after a finished answer among the
 events. It counts only once the job is no longer COMPLETING, since the job's processes may live until then.
@@ -11,8 +11,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from tmuxagents.errors import BadRequest, Unusable
 from tmuxagents.records import ABORTED, FAILED
 from tmuxagents.runs.endings import Cause
+from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -139,6 +141,39 @@ def waiting_words(reason: str) -> str:
     """Return the words for a run in Slurm's queue, and why it waits."""
     return f"waits in Slurm's queue ({reason})" if reason not in _NO_TIME else "waits in Slurm's queue"
 
+
+# --- what Slurm's commands say when they fail -----------------------------------------------------------
+
+LONGEST = 300  # letters of their words in a message
+# Messages about Slurm itself, not about the requested job.
+_SILENT = re.compile(
+    r"unable to contact|timed out|connection refused|zero bytes|authentication|munge|"
+    r"no such file or directory|could not establish a configuration|transport",
+    re.IGNORECASE,
+)
+
+
+class SlurmSilent(Unusable):
+    """Slurm gives no answer, which proves nothing about any job. `heard`: it may have got the request."""
+
+    def __init__(self, message: str, *, hint: str | None = None, heard: bool = False) -> None:
+        super().__init__(message, kind="unreachable", hint=hint)
+        self.heard = heard
+
+
+def refusal(program: str, said: str) -> BadRequest | SlurmSilent:
+    """Return the error that the words of a failed command mean."""
+    lines = [safe.line(line.partition("error: ")[2] or line) for line in said.splitlines()]
+    last = safe.cut(lines[-1] if lines else "it says nothing", LONGEST).removesuffix(".")
+    if _SILENT.search(said) or not lines:
+        heard = "timed out" in said
+        return SlurmSilent(f"Slurm cannot be reached: {last}.", hint="try sinfo", heard=heard)
+    return BadRequest(
+        f"Slurm's {program} refuses: {last}.", kind="bad-argument", hint="see sinfo and man sbatch"
+    )
+
+
+# --- the environment ------------------------------------------------------------------------------------
 
 # The variables that Slurm's commands need, and that a job may have. None may be secret: sbatch passes all its
 # variables on, through the files of Slurm's controller.
