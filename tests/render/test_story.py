@@ -162,6 +162,16 @@ def test_events_are_shown(what: list[Event], shown: list[str]) -> None:
     assert [line for line in screen(*what) if line or "" in shown] == shown
 
 
+def test_times_count_from_the_start_of_the_run() -> None:
+    for before in ([], [events.queued(1)], [events.stderr("x")]):
+        found = told(*before, events.run_started({}), events.turn_end("stop"), result(1, "read"))
+        assert found[-1].since == 2.0
+    assert [block.since for block in told(events.queued(1), result(1, "read"), result(2, "read"))] == [
+        0.0,
+        1.0,
+    ]
+
+
 def test_calls_stand_together_and_all_else_apart() -> None:
     shown = screen(
         events.assistant_text("a"),

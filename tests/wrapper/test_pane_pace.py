@@ -108,6 +108,16 @@ def pane(tmp_path: Path) -> Iterator[Pane]:
     shown.close()
 
 
+def test_times_count_from_the_start_of_the_run_though_nothing_is_shown_of_it(pane: Pane) -> None:
+    window = StoryWindow(pane.terminal, {})
+    said = [events.run_started({}), events.tool_call("1", "read", {"path": "a.py"})]
+    said.append(events.tool_result("1", "read", is_error=False, text="x", duration_ms=None))
+    for event, at in zip(said, (1000.0, 1060.0, 1065.0), strict=True):
+        event.at = at
+        window.take(event, 0)
+    assert b"1:05" in window.painted(NOW)
+
+
 def test_what_comes_after_a_silence_is_seen_at_once(pane: Pane) -> None:
     for second in range(5):
         assert b"Reading part" in pane.say(NOW + second)

@@ -52,6 +52,8 @@ SHOWN = frozenset(  # the types of the events that are shown
         *("needs_input", "denied", *_SENT),
     )
 )
+_STARTED = "run_started"
+NEEDED = SHOWN | {_STARTED}  # the types of the events that a story needs: clocks count from the start
 
 
 class Block:
@@ -125,8 +127,8 @@ class Story:
 
     def take(self, event: Event) -> None:  # noqa: C901, PLR0912  (a case for each kind)
         """Add an event to the story."""
-        if self._began is None and event.at:
-            self._began = event.at
+        if event.type == _STARTED or (self._began is None and event.type in SHOWN):
+            self._began = event.at or self._began
         if event.type not in SHOWN:
             return
         fields, at = event.fields, event.at

@@ -15,7 +15,7 @@ from tmuxagents.cpython import ignoring
 from tmuxagents.records import NEVER
 from tmuxagents.render import styles, tool_calls
 from tmuxagents.render.rows import Painter
-from tmuxagents.render.story import NOTE, SHOWN, WORTH_SHOWING_S, Block, Story
+from tmuxagents.render.story import NEEDED, NOTE, WORTH_SHOWING_S, Block, Story
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -254,7 +254,7 @@ class StoryWindow:
 
     def take(self, event: Event, size: int) -> None:
         """Note an event; `size` is that of its line."""
-        if event.type not in SHOWN or not self.terminal.is_ours:
+        if event.type not in NEEDED or not self.terminal.is_ours:
             return
         self._noted.append(event)
         if size > _SMALL:

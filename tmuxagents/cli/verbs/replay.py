@@ -15,7 +15,7 @@ from tmuxagents.cli import printing, rendered
 from tmuxagents.errors import BadRequest
 from tmuxagents.registry import lookup
 from tmuxagents.render.rows import worth_showing
-from tmuxagents.render.story import SHOWN, Story
+from tmuxagents.render.story import NEEDED, Story
 from tmuxagents.runs import events as run_events
 from tmuxagents.runs import output as run_output
 from tmuxagents.runs.inspect import inspect
@@ -60,7 +60,7 @@ def replay(*, run: str, speed: float) -> None:
     found = inspect(run_dir)
     lines = run_output.event_lines(run_dir, after=0, follow=False)
     happened = [event for line in lines if (event := run_events.decode(line)) is not None]
-    shown = [event for event in happened if event.type in SHOWN]
+    needed = [event for event in happened if event.type in NEEDED]
     for number in (signal.SIGTERM, signal.SIGHUP):  # so that the terminal is restored in any case
         signal.signal(number, _leave)
     before = termios.tcgetattr(printing.IN)
@@ -68,7 +68,7 @@ def replay(*, run: str, speed: float) -> None:
     ours[_LOCAL_FLAGS] &= ~(termios.ICANON | termios.ECHO)
     try:
         termios.tcsetattr(printing.IN, termios.TCSADRAIN, ours)
-        _show(found, shown, speed)
+        _show(found, needed, speed)
     finally:
         termios.tcsetattr(printing.IN, termios.TCSADRAIN, before)
 
