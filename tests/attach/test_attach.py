@@ -708,6 +708,33 @@ def ended(room: Room, text: str = "fine", **variables: str) -> str:
     return run_id
 
 
+def test_the_window_of_an_ended_run_is_painted_again_for_a_narrower_terminal(room: Room) -> None:
+    run_id = room.launch('tool read {"path": "a.py"}\ndone ' + "many words " * 20)
+    room.result(run_id)
+    window = room.windows()[run_id]
+    eventually(lambda: room.tmux("display-message", "-p", "-t", window, "#{pane_dead}") == "1")
+
+    def seen_at(columns: int) -> tuple[str, list[str]]:
+        """Return the process that painted the window last, and its lines, when a terminal shows it."""
+        sized = f'stty cols {columns} rows 30; exec "$@"'
+        person = room.sit_down("sh", "-c", sized, "sh", *COMMAND, "attach", run_id, TERM="xterm-256color")
+        room.looks_at(person, window)
+        facts = ("display-message", "-p", "-t", window, "#{pane_dead} #{window_width}")
+        eventually(lambda: room.tmux(*facts) == f"1 {columns}")
+        lines = room.tmux("capture-pane", "-p", "-J", "-t", window).splitlines()
+        room.tmux("detach-client", "-t", person.name)
+        assert person.left() == 0
+        return room.tmux("display-message", "-p", "-t", window, "#{pane_pid}"), lines
+
+    first, before = seen_at(80)
+    second, lines = seen_at(44)
+    assert max(map(len, before)) > 44 >= max(len(line.rstrip()) for line in lines)
+    beginnings = ("✓ Reading a.py ", "  many words", "✓ completed in ", "── completed (done) ")
+    assert all(any(line.startswith(words) for line in lines) for words in beginnings)
+    third, _ = seen_at(80)
+    assert first != second == third
+
+
 def test_a_run_that_has_ended_is_shown_in_its_window_while_that_is_there(
     room: Room, mine: TmuxServer
 ) -> None:

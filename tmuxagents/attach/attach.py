@@ -13,14 +13,16 @@ Joins.
 
 from __future__ import annotations
 
+import contextlib
 import re
+import sys
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tmuxagents import tmux
 from tmuxagents.attach.rules import OUT, STAY, SWITCH, Shown, Trail, choose_step, parse_trail
 from tmuxagents.errors import BadRequest, NoSuchRun, NotPossible, TmuxAgentsError, Unusable
-from tmuxagents.records import is_run_id
+from tmuxagents.records import BATCH, is_run_id
 from tmuxagents.registry import lookup
 from tmuxagents.runs import output, words
 from tmuxagents.runs.inspect import inspect
@@ -233,6 +235,19 @@ def show(viewer: Viewer, target: RunTarget, *, read_only: bool = False) -> list[
             raise _gone(target)
         _lend(seat, target.tmux, view, read_only=step.read_only)
     return None
+
+
+def repaint(run: RunView, target: RunTarget, viewer: Viewer, *, width: int | None) -> None:
+    """Paint the window of an ended run again if a line in it is wider than the viewer's terminal.
+
+    `width`: that of our own terminal. The window of a run on another machine stays: it has notes of its own.
+    """
+    seat = viewer.seat_at(target.tmux, target.life)
+    width = seat.client.width if seat else width
+    if width and run.ended and run.plan.driver == BATCH and run.machine is None:
+        argv = [sys.executable, "-P", "-m", "tmuxagents", "_story", run.run_dir, str(width)]
+        with contextlib.suppress(tmux.TmuxRefused):  # the window has just gone
+            target.tmux.clients.repaint(target.window.window, run.run_id, width, argv)
 
 
 def show_session(viewer: Viewer, server: tmux.Tmux, session: LayoutSession) -> list[str] | None:

@@ -52,7 +52,7 @@ HIDDEN = {
     **dict.fromkeys(("status", "ps", "ls", "kill", "cancel"), "overseeing"),
     "logs": "reading",
     "rm": "upkeep",
-    **dict.fromkeys(("_wrap", "_watch", "_far", "_code"), "hidden"),
+    **dict.fromkeys(("_wrap", "_watch", "_story", "_far", "_code"), "hidden"),
     "_resource": "tools",
     "_newest": "layouts",
     **dict.fromkeys(("_follow", "_agents", "_profile"), "inside_pi"),

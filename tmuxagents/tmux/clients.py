@@ -13,6 +13,7 @@ import time
 from dataclasses import dataclass
 
 from tmuxagents.errors import Unusable
+from tmuxagents.text.width import columns
 from tmuxagents.tmux import script, style, windows
 
 TYPE_CHECKING = False
@@ -28,10 +29,11 @@ _ROW = " ".join(
     (
         *("client", "#{client_activity}", "#{client_name}", "#{session_id}", "#{window_id}", "#{pane_id}"),
         *("#{client_control_mode}", "#{client_flags}", windows.IS_VIEW, "#{session_attached}"),
-        *("#{destroy-unattached}", "#{exit-unattached}", f"#{{{_TRAIL}}}", f"#{{{windows.RUN}}}"),
+        *("#{destroy-unattached}", "#{exit-unattached}", "#{client_width}"),
+        *(f"#{{{_TRAIL}}}", f"#{{{windows.RUN}}}"),
     )
 )
-_FIELDS = 14
+_FIELDS = 15
 _OFF = ("0", "off")
 _KEPT_FLAGS = frozenset({"active-pane", "ignore-size", "no-detach-on-destroy", "read-only"})
 _LOOK_ONLY = "read-only,ignore-size"  # what `attach-session -r` stands for
@@ -61,6 +63,7 @@ class Client:
     window: str
     pane: str
     control: bool
+    width: int = 0  # in columns
     flags: frozenset[str] = frozenset()  # the flags for attaching it again
     view: bool = False  # its session is one of our views
     holds_session: bool = False  # a person's option ends the session when this client leaves
@@ -119,6 +122,20 @@ class Clients:
         """Carry commands out if a session still has the run's window; say whether it has."""
         there, target = self._server.window(window), f"{session}:{window}"
         return self._server.holds(there, windows.tagged(window, run_id), *commands, target=target)
+
+    def repaint(self, window: str, run_id: str, width: int, argv: Sequence[str]) -> None:
+        """Let a program paint the window of an ended run again if a line in it is wider than a terminal.
+
+        tmux would break that line anywhere, and the wrapper, which fits the lines, has left.
+        """
+        there = self._server.window(window)
+        lines = there.cmd("capture-pane", "-p", "-J", "-S", "-").stdout
+        if any(columns(line.rstrip()) > width for line in lines):
+            ended = script.both(
+                windows.tagged(window, run_id), script.equal("#{pane_dead} #{window_panes}", "1 1")
+            )
+            colours = f"NO_COLOR={os.environ.get('NO_COLOR', '')}"
+            self._server.holds(there, ended, ["respawn-pane", "-t", window, "-e", colours, *argv])
 
     def back(self, client: str) -> None:
         """Show a client the session that it showed before; raise TmuxRefused if there is none."""
@@ -236,13 +253,14 @@ def _clients(lines: Sequence[str]) -> list[Client]:
     found = []
     for row in whole:
         name, session, window, pane, control, flags, view, attached, *more = row[2:]
-        ends_session, ends_server, trail, run_id = more
+        ends_session, ends_server, width, trail, run_id = more
         client = Client(
             name=name,
             session=session,
             window=window,
             pane=pane,
             control=control == "1",
+            width=int(width or 0),
             flags=_KEPT_FLAGS.intersection(flags.split(",")),
             view=view == "1",
             holds_session=attached == "1" and ends_session not in _OFF and view != "1",

@@ -158,6 +158,8 @@ def _step(run: RunView, target: RunTarget, viewer: Viewer, *, read_only: bool) -
     printing.warn(viewer.warnings)
     if run.plan.driver == BATCH:
         printing.lines([rules.BATCH_NOTICE], printing.ERR)
+    if target.window.dead:
+        attaching.repaint(run, target, viewer, width=printing.columns())
     return attaching.show(viewer, target, read_only=read_only)
 
 

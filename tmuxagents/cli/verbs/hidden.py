@@ -1,7 +1,8 @@
 """The hidden verbs with which our processes start each other. Joins.
 
-_wrap and _watch become the wrapper and the watcher. _far links two machines, from either end. On the far
-machine, _code receives a project's code and gives the child's commits back.
+_wrap and _watch become the wrapper and the watcher. _story paints the window of an ended run. _far links two
+machines, from either end. On the far machine, _code receives a project's code and gives the child's commits
+back.
 """
 
 from __future__ import annotations
@@ -37,6 +38,20 @@ def wrap(*, run_dir: str) -> None:
 def watch() -> None:
     """Watch over all runs, unless a watcher already does (started by launch and wrappers, not by people)."""
     watcher_lock.become(places.own_home(os.environ), os.environ)
+
+
+@click.command(hidden=True)
+@click.argument("run_dir")
+@click.argument("width", type=int)
+def story(*, run_dir: str, width: int) -> None:
+    """Paint the window of an ended run, in a width (started by attach, not by people)."""
+    from tmuxagents.cli import rendered  # noqa: PLC0415  (only here)
+    from tmuxagents.render.reading import StoryReader  # noqa: PLC0415  (only here)
+
+    reader = StoryReader(run_dir, home=os.path.expanduser("~"))
+    reader.look()
+    text = rendered.painter().paint(reader.story.blocks, (), width=width)
+    printing.write(text.rstrip("\n").encode("utf-8", "replace"))
 
 
 # --- between two machines ---
@@ -171,4 +186,4 @@ def do() -> None:
     printing.write(jsonline.encode(leavings.answer_about_code(_asked(), os.environ)))
 
 
-VERBS = {"_wrap": wrap, "_watch": watch, "_far": far, "_code": code}
+VERBS = {"_wrap": wrap, "_watch": watch, "_story": story, "_far": far, "_code": code}
