@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import signal
 from typing import TYPE_CHECKING
@@ -18,8 +19,11 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Iterator
     from pathlib import Path
+    from typing import Any
 
 LIMIT_S = 40
+STDERR = pytest.StashKey[int]()  # the real one, also while pytest captures
+crashed: list[str] = []  # the tests that have ended their worker, as xdist's controller knows them
 
 # Who starts the tests in the background may have them ignore Ctrl-C, and so all that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -36,6 +40,53 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         needs = {"tmp_path", "nothing_hangs", "models"} & set(getattr(item, "fixturenames", ()))
         if not needs and item.path.parent.name != "whole":
             item.add_marker(pytest.mark.pure)
+
+
+# --- nothing hangs for ever: pyproject.toml has pytest's own clock, `faulthandler_timeout` ------------------
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let who is told to end say first where it is."""
+    config.stash[STDERR] = os.dup(2)
+    faulthandler.register(signal.SIGTERM, file=config.stash[STDERR], chain=True)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    """Start the clock again: pytest stops it when a test fails, and what follows may hang, too."""
+    start_clock(item.config)
+    return (yield)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Start the clock for the end of Python, which waits for each thread that a test has left."""
+    start_clock(session.config)
+
+
+def start_clock(config: pytest.Config) -> None:
+    """End this process at the limit, with the stacks of all threads, unless the clock is stopped before."""
+    limit_s = float(config.getini("faulthandler_timeout"))
+    if limit_s > 0:  # else somebody wants none, to debug
+        faulthandler.dump_traceback_later(limit_s, file=config.stash[STDERR], exit=True)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_handlecrashitem(crashitem: str) -> None:
+    """Note a test that has ended its worker, as one that hangs does."""
+    crashed.append(crashitem)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell the next worker, which gets the rest of the file, and the same test once more."""
+    node.workerinput["crashed"] = list(crashed)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Do not try again what has ended a worker: it may take as long, and if it passed, it had not failed."""
+    if item.nodeid in getattr(item.config, "workerinput", {}).get("crashed", ()):
+        pytest.fail("it has ended a worker: its stacks stand above", pytrace=False)
 
 
 @pytest.fixture(autouse=True)

@@ -48,7 +48,7 @@ def server(tmp_path: Path) -> Iterator[tuple[str, list[bytes], Callable[[bytes],
         while piece := client.recv(1 << 20):
             heard.append(piece)
 
-    thread = threading.Thread(target=serve)
+    thread = threading.Thread(target=serve, daemon=True)  # where nobody comes, it waits for ever
     thread.start()
 
     def say(text: bytes) -> None:
@@ -57,7 +57,7 @@ def server(tmp_path: Path) -> Iterator[tuple[str, list[bytes], Callable[[bytes],
     yield path, heard, say
     for client in clients:
         client.shutdown(socket.SHUT_RDWR)
-    thread.join()
+    thread.join(10)
     for client in [*clients, listening]:
         client.close()
 
@@ -126,11 +126,11 @@ def test_a_server_of_another_kind_is_refused(tmp_path: Path) -> None:
             client.sendall(b"HTTP/1.1 404 Not Found\r\n\r\n")
             client.close()
 
-        thread = threading.Thread(target=serve)
+        thread = threading.Thread(target=serve, daemon=True)
         thread.start()
         with pytest.raises(ConnectionError):
             WebSocket(str(tmp_path / "s"))
-        thread.join()
+        thread.join(10)
 
 
 # --- the bridge ----------------------------------------------------------------------------------------

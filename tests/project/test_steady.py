@@ -40,8 +40,8 @@ class Ended(NamedTuple):
     ran: list[str]
 
 
-def steady(folder: Path, tests: str, *options: str) -> Ended:
-    (folder / "pytest.ini").write_text("[pytest]\n")
+def steady(folder: Path, tests: str, *options: str, ini: str = "[pytest]\n") -> Ended:
+    (folder / "pytest.ini").write_text(ini)
     (folder / "test_it.py").write_text(TESTS + tests)
     argv = [sys.executable, str(REPOSITORY / "scripts" / "steady.py"), "cache", "notes", *options]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}

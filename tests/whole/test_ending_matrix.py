@@ -10,7 +10,13 @@ import pytest
 from tests.torture import matrix, real, scripted, windows
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from concurrent.futures import Future
+
     from tests.harness import ModelServer
+    from tests.torture.matrix import Outcome
+
+    Begun = dict[str, list[Future[Outcome]]]
 
 TIMES = 5
 SELDOM = 2  # floods, and the real pi
@@ -22,8 +28,10 @@ NAMES += [asked.name for asked in real.REAL_ENDINGS]
 
 
 @pytest.fixture(scope="session")
-def outcomes(models: ModelServer, request: pytest.FixtureRequest) -> dict[str, list[list[str]]]:
-    """Carry all chosen rows out; give what was wrong, time by time."""
+def outcomes(
+    models: ModelServer, request: pytest.FixtureRequest
+) -> Iterator[dict[str, list[Future[Outcome]]]]:
+    """Begin to carry all chosen rows out, side by side and several times; each test waits for its own."""
     params = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")]
     chosen = {found["name"] for found in params if "name" in found}
     cases = []
@@ -31,12 +39,14 @@ def outcomes(models: ModelServer, request: pytest.FixtureRequest) -> dict[str, l
         cases += [c for c in matrix.scripted_cases() if turn < SELDOM or c.name not in scripted.HEAVY]
         if turn < SELDOM:
             cases += matrix.real_cases(models)
+    cases.sort(key=lambda case: NAMES.index(case.name))  # as the tests come
+    begun: Begun = {name: [] for name in NAMES}
     with ThreadPoolExecutor(JOBS) as pool:
-        done = list(pool.map(matrix.Case.carry_out, [case for case in cases if case.name in chosen]))
-    gathered: dict[str, list[list[str]]] = {name: [] for name in NAMES}
-    for outcome in done:
-        gathered[outcome.case.name].append(outcome.wrong)
-    return gathered
+        for case in cases:
+            if case.name in chosen:
+                begun[case.name].append(pool.submit(case.carry_out))
+        yield begun
+        pool.shutdown(cancel_futures=True)
 
 
 def test_no_two_rows_share_a_name() -> None:
@@ -44,9 +54,10 @@ def test_no_two_rows_share_a_name() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_ending(outcomes: dict[str, list[list[str]]], name: str) -> None:
+def test_ending(outcomes: Begun, name: str) -> None:
     assert outcomes[name], "it was not provoked at all"
-    assert [wrong for wrong in outcomes[name] if wrong] == []
+    found = [begun.result().wrong for begun in outcomes[name]]
+    assert [wrong for wrong in found if wrong] == []
 
 
 @pytest.mark.parametrize("seed", [1, 2])

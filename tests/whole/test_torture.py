@@ -10,6 +10,8 @@ import pytest
 from tests.torture import alone, matrix, scale, siege, walls
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from concurrent.futures import Future
     from pathlib import Path
 
     from tests.torture.matrix import Case, Outcome
@@ -40,13 +42,13 @@ TITLES = [title(case) for case in cases()]
 
 
 @pytest.fixture(scope="module")
-def outcomes(request: pytest.FixtureRequest) -> dict[str, Outcome]:
-    """Carry all that were chosen out, side by side."""
+def outcomes(request: pytest.FixtureRequest) -> Iterator[dict[str, Future[Outcome]]]:
+    """Begin to carry all that were chosen out, side by side; each test waits for its own."""
     params = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")]
     chosen = {found["name"] for found in params if "name" in found}
     with ThreadPoolExecutor(JOBS) as pool:
-        done = list(pool.map(lambda case: case.carry_out(), [one for one in cases() if title(one) in chosen]))
-    return {title(outcome.case): outcome for outcome in done}
+        yield {title(case): pool.submit(case.carry_out) for case in cases() if title(case) in chosen}
+        pool.shutdown(cancel_futures=True)
 
 
 def test_what_is_left_out_is_there_to_be_left_out() -> None:
@@ -58,8 +60,8 @@ def test_what_is_left_out_is_there_to_be_left_out() -> None:
 
 
 @pytest.mark.parametrize("name", TITLES)
-def test_nothing_is_lost_doubled_or_left(outcomes: dict[str, Outcome], name: str) -> None:
-    assert outcomes[name].wrong == []
+def test_nothing_is_lost_doubled_or_left(outcomes: dict[str, Future[Outcome]], name: str) -> None:
+    assert outcomes[name].result().wrong == []
 
 
 def test_an_attack_that_the_machine_does_not_allow_says_so_and_is_not_taken_for_one_that_failed() -> None:
