@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scripts import agent_homes
+from scripts import agent_homes, limits
 from scripts.mcp_agent_round import loopback_up
 from scripts.truth import store, table, together
 from scripts.truth.cell import tried
@@ -24,14 +23,21 @@ if TYPE_CHECKING:
 REPOSITORY = Path(__file__).parents[2]
 PAGE = REPOSITORY / "docs" / "truth.md"
 MOST_AGAIN = 2  # of the quick ones
+CELL_S, QUICK_S, ALL_S = 420, 600, 4 * 3600
 
 
 def main(words: Sequence[str]) -> int:
-    """Try all cells that are asked for; 1 if one is wrong."""
+    """Try all that is asked for; 1 if something is wrong, 4 if something hangs."""
     options = parsed(words)
     if options.alone:
         loopback_up()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    limits.give_up_when_told("try-agents")
+    with limits.within(QUICK_S if options.quick else ALL_S, "try-agents"):
+        return carry_out(options)
+
+
+def carry_out(options: argparse.Namespace) -> int:
+    """Try all cells that are asked for, and the round of several brands; 1 if one is wrong."""
     kept = options.programs.parent / "cache" / "truth.json"
     done = {(cell.brand, cell.ending.name) for cell in store.kept(kept) if is_current(cell)}
     wanted = [
@@ -50,7 +56,8 @@ def main(words: Sequence[str]) -> int:
     print(table.counted(cells))
     wrong = len(wrong_ones(cells))
     if store.TOGETHER in options.brands:
-        said = together.tried(options.programs)
+        with limits.within(CELL_S, "try-agents: the round of several brands"):
+            said = together.tried(options.programs)
         print(together.line(said), flush=True)
         store.keep(kept, [], said)
         wrong += len(said["wrong"])
@@ -65,7 +72,7 @@ def try_all(wanted: Sequence[tuple[str, Ending]], jobs: int, programs: Path, kep
     """Try cells, and keep each as soon as it is known."""
     cells: list[Cell] = []
     with ThreadPoolExecutor(jobs) as pool:
-        tries = [pool.submit(tried, brand, one, programs) for brand, one in wanted]
+        tries = [pool.submit(bounded, brand, one, programs) for brand, one in wanted]
         try:
             for one in as_completed(tries):
                 cells.append(one.result())
@@ -75,6 +82,12 @@ def try_all(wanted: Sequence[tuple[str, Ending]], jobs: int, programs: Path, kep
             pool.shutdown(cancel_futures=True)
             raise
     return cells
+
+
+def bounded(brand: str, ending: Ending, programs: Path) -> Cell:
+    """Try one cell, unless it takes too long."""
+    with limits.within(CELL_S, f"try-agents: '{ending.name}' of {brand}"):
+        return tried(brand, ending, programs)
 
 
 def wrong_ones(cells: Sequence[Cell]) -> list[Cell]:

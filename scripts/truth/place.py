@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scripts import agent_homes, model_turns
+from scripts import agent_homes, limits, model_turns
 from scripts.model_server import BUILT_IN_SCRIPTS
 from scripts.truth import acts
 from scripts.truth.lookout import LookOut, remains
@@ -48,7 +48,8 @@ class Place:
         for name in self.brands:
             brand = agent_homes.BRANDS[name]
             environment |= agent_homes.furnish(brand, self.home.folder, self.server.url, limit=limit)
-            own = self.programs / ("../bin" if brand.package == "pi" else f"{brand.package}/bin")
+            package = self.programs.parent if brand.package == "pi" else self.programs / brand.package
+            own = package / "bin"
             path.insert(0, str(self._lingering(own, brand.program) if shim else own))
         environment |= {
             "TMUXAGENTS_EXTEND_TIMEOUT_DEBOUNCE": "0",
@@ -123,6 +124,7 @@ def opened(
 ) -> Iterator[Place]:
     """Open a place; whatever goes wrong there, also with our own code, is noted in `wrong`."""
     folder = Path(tempfile.mkdtemp(prefix="truth-"))
+    limits.homes.add(folder)
     (folder / "model").mkdir()
     try:
         with ExitStack() as stack:

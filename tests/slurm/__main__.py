@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scripts import limits
 from scripts.slurm_lab import Lab, NoSlurm
 from tests.harness import Founded, alive
 from tests.slurm.endings import ALONE, TOGETHER
@@ -28,13 +29,16 @@ from tmuxagents.slurm import commands
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+ENDING_S, ALL_S = 240, 600  # all take two minutes, and longer where apt has to get the packages
+
 
 def tried(name: str, ground: Ground) -> bool:
     """Try one ending, and print it."""
     act, right = (TOGETHER | ALONE)[name]
     begun = time.monotonic()
     try:
-        said = "/".join(act(ground))
+        with limits.within(ENDING_S, f"try-slurm: '{name}'"):
+            said = "/".join(act(ground))
     except (AssertionError, TmuxAgentsError, subprocess.SubprocessError, OSError) as error:
         said = f"{type(error).__name__}: {error}"
     wanted = "/".join(right)
@@ -72,6 +76,7 @@ def _is_output(path: Path) -> bool:
 @contextmanager
 def _ground() -> Iterator[Ground]:
     with tempfile.TemporaryDirectory(prefix="ta-slurm-") as folder, Lab(Path(folder) / "slurm") as lab:
+        limits.homes.add(Path(folder))
         ground = Ground(lab, Path(folder) / "home")
         try:
             yield ground
@@ -97,7 +102,7 @@ def tried_all(names: list[str], at_once: int) -> tuple[list[bool], list[str]]:
 
 
 def main() -> int:
-    """Try all endings that are asked for; 1 if one is wrong, 3 if Slurm cannot be started."""
+    """Try all endings that are asked for; 1 if one is wrong, 3 if Slurm cannot be started, 4 if one hangs."""
     parser = argparse.ArgumentParser(prog="scripts/try-slurm", description=__doc__)
     parser.add_argument(
         "--only", metavar="TEXT", action="append", help="only endings with this in their names"
@@ -106,8 +111,9 @@ def main() -> int:
     together, alone = (
         [name for name in part if any(text in name for text in wanted)] for part in (TOGETHER, ALONE)
     )
+    limits.give_up_when_told("try-slurm")
     try:
-        with ThreadPoolExecutor(2) as pool:
+        with limits.within(ALL_S, "try-slurm"), ThreadPoolExecutor(2) as pool:
             rounds = [pool.submit(tried_all, together, len(TOGETHER)), pool.submit(tried_all, alone, 1)]
             found = [one.result() for one in rounds]
     except NoSlurm as why:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from scripts import limits
 from tests.desk import Desk
 from tests.harness import Home, eventually
 from tests.machines.lab import Lab as Box
@@ -321,6 +322,7 @@ def by_ssh(ground: Ground) -> tuple[str, str]:
     near.be_watched()
     names = ("SLURM_CONF", "LD_LIBRARY_PATH", "TMUXAGENTS_PI", "TMUXAGENTS_DEFAULT_MODEL", "CHILD_RECORD")
     with Box(spaces=False) as box:
+        limits.homes.add(box.folder)
         slurm_bin = ground.environment["PATH"].partition(":")[0]
         path = f"{slurm_bin}:{box.far_environment['PATH']}"
         box.export({"PATH": path, **{name: ground.environment[name] for name in names}})
