@@ -155,14 +155,12 @@ class Server:
         return not self._skips
 
     def _take_line(self, end: bytes) -> None:
-        whole = self._collect(end)
+        """Take the end of a line, and do what the whole line says."""
+        is_whole = self._collect(end)
         line = bytes(self._begun).strip()
         self._begun.clear()
         self._skips = False
-        if whole and line:
-            self._take(protocol.read(line))
-
-    def _take(self, said: Request | Message | None) -> None:
+        said = protocol.read(line) if is_whole and line else None
         if said is None or isinstance(said, dict):
             self._say(said)
         elif said.id is None:
