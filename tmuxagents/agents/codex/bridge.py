@@ -32,7 +32,8 @@ from tmuxagents.system import removal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
 
     from tmuxagents.agents.codex.app_server import AppServer
 
@@ -161,7 +162,6 @@ class CodexBridge(WrapperPipes):
         self._server: subprocess.Popen[bytes] | None = None
         self._screen: subprocess.Popen[bytes] | None = None
         self._line: WebSocket | None = None
-        self._settlings = 0
         self._signal = 0  # the signal that ends us
         self._woken, waking = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(waking)
@@ -226,7 +226,7 @@ class CodexBridge(WrapperPipes):
             if line.fileno() in ready:
                 for message in line.hear():
                     self._hear(message)
-            if self.ordered in ready and self._obey():
+            if self.ordered in ready and self.obey_orders():
                 return 0
             # Before the first turn, the screen could keep that turn from beginning.
             may_open = self._talker.turn is not None or self._talker.settled or self._is_theirs
@@ -246,7 +246,7 @@ class CodexBridge(WrapperPipes):
         line = message.replace(b"\n", b" ")
         reading = self._talker.feed(line, time.monotonic())
         for event in reading.events:  # a taken message is reported before its effects
-            self._settlings += event.type == "settled"
+            self.settlings += event.type == "settled"
             if event.type == "message_sent":
                 self.tell("bridge_taken", inboxId=event.fields["inboxId"])
         self._say(reading.reply)
@@ -265,28 +265,28 @@ class CodexBridge(WrapperPipes):
 
     # --- the orders of the wrapper ---
 
-    def _obey(self) -> bool:
-        """Carry out the orders; say whether it is time to leave."""
-        leaves = False
-        for order in self.orders():
-            what = order.get("order")
-            if what == "task":
-                prompt = directory.read_bytes(f"{self.run_dir}/{directory.PROMPT}") or b""
-                self._say(self._talker.begin(prompt.decode("utf-8", "replace")))
-            elif what == "abort" and self._talker.turn is None:  # nothing to break off
-                self.tell("bridge_taken", inboxId=order["inboxId"])
-            elif what == "abort":
-                self._say(self._talker.say(InboxMessage(order["inboxId"], STOP, None)))
-            elif what == "say":
-                message = InboxMessage(order["inboxId"], order.get("kind") or STEER, order.get("text"))
-                self._say(self._talker.say(message))
-            elif what == "answer" and order["ask"] in self._talker.questions:  # the first answer counts
-                ask, answer, by = order["ask"], order["answer"], order["by"]
-                self.tell("bridge_answer", ask=ask, answer=answer, by=by)
-                self._say(self._talker.answer(ask, answer, by).reply)
-            elif what == "leave":  # only if nothing has happened since; else the wrapper decides again
-                leaves |= order.get("settlings") == self._settlings and self._talker.is_idle
-        return leaves
+    def carry_out(self, order: Mapping[str, Any]) -> None:
+        """Carry out an order."""
+        what = order.get("order")
+        if what == "task":
+            prompt = directory.read_bytes(f"{self.run_dir}/{directory.PROMPT}") or b""
+            self._say(self._talker.begin(prompt.decode("utf-8", "replace")))
+        elif what == "abort" and self._talker.turn is None:  # nothing to break off
+            self.tell("bridge_taken", inboxId=order["inboxId"])
+        elif what == "abort":
+            self._say(self._talker.say(InboxMessage(order["inboxId"], STOP, None)))
+        elif what == "say":
+            message = InboxMessage(order["inboxId"], order.get("kind") or STEER, order.get("text"))
+            self._say(self._talker.say(message))
+        elif what == "answer" and order["ask"] in self._talker.questions:  # the first answer counts
+            ask, answer, by = order["ask"], order["answer"], order["by"]
+            self.tell("bridge_answer", ask=ask, answer=answer, by=by)
+            self._say(self._talker.answer(ask, answer, by).reply)
+
+    @property
+    def is_idle(self) -> bool:
+        """Say whether no turn runs, and nothing is open."""
+        return self._talker.is_idle
 
 
 def _end(process: subprocess.Popen[bytes] | None) -> None:

@@ -46,6 +46,7 @@ class WrapperPipes:
         orders = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
         self.ordered = os.open(f"{run_dir}/{directory.LIVE_ORDERS}", orders)  # readable when orders have come
         self._rest = b""
+        self.settlings = 0  # how often the agent has settled
 
     def tell(self, kind: str, **fields: Any) -> None:
         """Send the wrapper a line of our own."""
@@ -55,10 +56,26 @@ class WrapperPipes:
         """Pass a line on to the wrapper."""
         places.write_all(self._told, text)
 
-    def orders(self) -> list[dict[str, Any]]:
-        """Read the orders that have come."""
+    def obey_orders(self) -> bool:
+        """Carry out the orders that have come; say whether it is time to leave."""
         *lines, self._rest = (self._rest + os.read(self.ordered, PIECE)).split(b"\n")
-        return [jsonline.decode(line) for line in lines if line]
+        orders = [jsonline.decode(line) for line in lines if line]
+        leaves = False
+        for order in orders:
+            if order.get("order") != "leave":
+                self.carry_out(order)
+            # Only if nothing has happened since; else the wrapper will learn of that, and decide again.
+            elif order.get("settlings") == self.settlings:
+                leaves |= self.is_idle
+        return leaves
+
+    def carry_out(self, order: Mapping[str, Any]) -> None:
+        """Carry out any order but that to leave."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Say whether an agent that has settled has nothing left to do."""
+        return True
 
 
 class HookBridge(WrapperPipes):
@@ -71,9 +88,8 @@ class HookBridge(WrapperPipes):
 
     def __init__(self, run_dir: str) -> None:
         super().__init__(run_dir)
-        self.queue: list[dict[str, Any]] = []  # messages that no hook has taken
+        self.queue: list[Mapping[str, Any]] = []  # messages that no hook has taken
         self.works = True
-        self.settlings = 0
         self.folder = f"{run_dir}/{directory.LIVE_FILES}"
         os.mkdir(self.folder, 0o700)
         self._hooks = socket.socket(socket.AF_UNIX)
@@ -144,7 +160,7 @@ class HookBridge(WrapperPipes):
                 code = child.wait()
                 self.news()
                 return code if code >= 0 else _SIGNALLED - code
-            if self.ordered in ready and self._obey():
+            if self.ordered in ready and self.obey_orders():
                 return 0
 
     def _hear(self) -> None:
@@ -188,17 +204,12 @@ class HookBridge(WrapperPipes):
         self.settlings += 1
         self.queue.clear()
 
-    def _obey(self) -> bool:
-        """Carry out the orders; say whether it is time to leave."""
-        leaves = False
-        for order in self.orders():
-            if order.get("order") == "say" and self.works:
-                self.queue.append(order)
-            else:
-                self.obey(order)
-            # Only if nothing has happened since; else the wrapper will learn of that, and decide again.
-            leaves |= order.get("order") == "leave" and order.get("settlings") == self.settlings
-        return leaves
+    def carry_out(self, order: Mapping[str, Any]) -> None:
+        """Keep a message for a hook while the agent works; carry out any other order."""
+        if order.get("order") == "say" and self.works:
+            self.queue.append(order)
+        else:
+            self.obey(order)
 
 
 class GrowingFile:
