@@ -196,11 +196,27 @@ class HookedReader(LiveReader, LineReader):
     """Reads the lines of the bridge of a live agent that has hooks."""
 
     def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:
-        """Read a line of the bridge: a message that the child has taken."""
-        if kind != "bridge_taken":
-            return super().take(kind, raw, now)
-        taken = self.taken(raw)
-        return Reading([*self.works_again(), *taken] if taken else [], active=True)
+        """Read a message that the child has taken, an answer to a question, or the end of a turn."""
+        match kind:
+            case "bridge_taken":
+                taken = self.taken(raw)
+                return Reading([*self.works_again(), *taken] if taken else [], active=True)
+            case "bridge_answer":
+                return Reading(self.answered(raw), active=True)
+            case "Notification" if self.settled or not self.has_begun:
+                return NOTHING  # it is idle because no turn runs
+            case "Stop" | "StopFailure" | "Notification":
+                return self.stopped(kind, raw)
+        return super().take(kind, raw, now)
+
+    def answered(self, raw: dict[str, Any]) -> list[Event]:
+        """Take our answer to a question, and report the call that it denies."""
+        self.asks.answered(raw)
+        return []
+
+    def stopped(self, _hook: str, _raw: dict[str, Any]) -> Reading:
+        """Read a hook at the end of a turn. For an interrupt there is only the idle notification."""
+        return NOTHING
 
     def settle(self, told: list[Event], stop_reason: str) -> Reading:
         """Report the end of a turn."""

@@ -196,7 +196,7 @@ class ClaudeLiveReader(HookedReader):
         """Return the name of the hook, or the kind of a line of the bridge."""
         return raw_json.word(raw.get("hook_event_name")) or super().kind(raw)
 
-    def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:  # noqa: C901, PLR0911  (a case for each hook)
+    def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:  # noqa: PLR0911  (a case for each hook)
         """Read the input of a hook, a line of the transcript, or a line of the bridge."""
         tool = raw.get("tool_name")
         match kind:
@@ -226,10 +226,6 @@ class ClaudeLiveReader(HookedReader):
             case "bridge_closed":
                 self.asks.open.pop(raw_json.text(raw.get("ask")) or "", None)
                 return ACTIVE
-            case "bridge_answer":
-                return Reading(self._answered(raw), active=True)
-            case "Stop" | "StopFailure" | "Notification":
-                return self._stop(kind, raw)
             case "SessionEnd":
                 self.has_left = raw.get("reason") in _BY_A_PERSON
         return super().take(kind, raw, now)
@@ -253,7 +249,7 @@ class ClaudeLiveReader(HookedReader):
         # Counted for the run: it may come after the end of the turn, and does not show work.
         return usage_of(figures_of(message.get("usage")), words.OF_RUN)
 
-    def _answered(self, raw: dict[str, Any]) -> list[Event]:
+    def answered(self, raw: dict[str, Any]) -> list[Event]:
         """Report a call that our answer denies: no hook reports it."""
         ask = self.asks.answered(raw)
         if ask is None or ask.kind != PERMISSION or raw.get("answer") == ALLOW:
@@ -262,16 +258,16 @@ class ClaudeLiveReader(HookedReader):
         call = next((known for known, (name, _) in reversed(self.calls.items()) if name == tool), None)
         return [events.denied(call, tool, f"denied by {self.asks.given[ask.id][1]}")]
 
-    def _stop(self, kind: str, raw: dict[str, Any]) -> Reading:
-        """Report the end of a turn. No hook reports an interrupt: only the idle notification shows it."""
+    def stopped(self, hook: str, raw: dict[str, Any]) -> Reading:
+        """Report the end of a turn."""
         said = raw.get("last_assistant_message")
-        if kind == "Stop":
+        if hook == "Stop":
             self.error_message, answer = None, raw_json.text(said)
             return self.settle([events.assistant_text(answer)] if answer else [], "stop")
-        if kind == "StopFailure":
+        if hook == "StopFailure":
             self.error_message = raw_json.sentence(said)
             return self.settle([], "length" if raw.get("error") == "max_output_tokens" else "error")
-        if self.settled or not self.has_begun or raw.get("notification_type") != "idle_prompt":
+        if raw.get("notification_type") != "idle_prompt":
             return NOTHING
         self.error_message = "The child did not end its turn."
         return self.settle([], "aborted")

@@ -164,7 +164,7 @@ class QwenLiveReader(HookedReader, QwenReader):
         """Return nothing: its lines have reported everything."""
         return []
 
-    def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:  # noqa: C901, PLR0911  (a case for each kind)
+    def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:  # noqa: PLR0911  (a case for each kind)
         """Read a line of the second output, of a hook, or of the bridge."""
         match kind:
             case "SessionStart":
@@ -186,17 +186,11 @@ class QwenLiveReader(HookedReader, QwenReader):
                 return ACTIVE
             case "control_response":  # a person has answered on the screen
                 return Reading(self._answered_there(raw_json.table(raw.get("response"))), active=True)
-            case "bridge_answer":
-                return Reading(self._answered(raw), active=True)
             case "bridge_says":
                 number, text = raw_json.whole(raw.get("inboxId")), raw_json.text(raw.get("text"))
                 if number is not None and text is not None:
                     self._said.append((number, text))
                 return NOTHING
-            case "Notification" if self.settled or not self.has_begun:
-                return NOTHING
-            case "Stop" | "StopFailure" | "Notification":
-                return self._stop(kind, raw)
             case "SessionEnd":
                 self.has_left = raw.get("reason") == "prompt_input_exit"
         return super().take(kind, raw, now)
@@ -216,7 +210,7 @@ class QwenLiveReader(HookedReader, QwenReader):
         self.typed = True
         return Reading([*told, events.human_input(text)], active=True)
 
-    def _answered(self, raw: dict[str, Any]) -> list[Event]:
+    def answered(self, raw: dict[str, Any]) -> list[Event]:
         """Report a call that our answer denies. That ends the turn, but no person has interrupted it."""
         ask = self.asks.answered(raw)
         request = self._open.pop(ask.id, None) if ask else None
@@ -234,17 +228,17 @@ class QwenLiveReader(HookedReader, QwenReader):
             return []
         return self.deny(request.get("tool_use_id"), request.get("tool_name"), _NOT_ALLOWED)
 
-    def _stop(self, kind: str, raw: dict[str, Any]) -> Reading:
+    def stopped(self, hook: str, raw: dict[str, Any]) -> Reading:
         """Report the end of a turn. If only the idle notification shows it, a denial or a person ended it."""
         why = "stop"
-        if kind == "StopFailure":
+        if hook == "StopFailure":
             why, said = "error", raw_json.text(raw.get("last_assistant_message")) or ""
             if self._texts:  # the child has also printed the error as an answer
                 self._texts[-1] = self._texts[-1].removesuffix(said)
             self.error_message = raw_json.sentence(raw.get("error_details")) or said or None
         else:
             self.error_message = None
-        if kind == "Notification":
+        if hook == "Notification":
             self.typed |= not self._is_denied
             self._texts.clear()
             why = "refused" if self._is_denied else "aborted"
