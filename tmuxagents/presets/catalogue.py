@@ -80,7 +80,8 @@ class Catalogue:
         bad = [one for one in self.bad if source in (None, one.source)]
         for one in sorted(bad, key=lambda one: one.rank):
             before = not found or one.rank <= found[0].rank
-            if (one.name == name and before) or (not found and one.name is None and _stem(one.path) == name):
+            is_nameless = not found and one.name is None and paths.stem(one.path) == name
+            if (one.name == name and before) or is_nameless:
                 raise one.refusal()
         if not found:
             raise (refuse or self.unknown)(wanted)
@@ -95,7 +96,7 @@ class Catalogue:
         else:
             asked = f"Did you mean {near[0]}?" if near else None
             # The file with this name, or its whole folder, may have been skipped.
-            files = [line for path, line in self._skipped.items() if _stem(path) == name]
+            files = [line for path, line in self._skipped.items() if paths.stem(path) == name]
             folders = [line for path, line in self._skipped.items() if not path.endswith(".md")]
             default = asked or (_TASK if " " in name else "tmuxagents presets list shows what there is")
             hint = next(iter([*files, *folders]), default)
@@ -116,10 +117,6 @@ def hiding(preset: Preset) -> str | None:
     more = describe.wider(preset, preset.hidden)
     words = f"{preset.kind} {preset.name}: project file hides {preset.hidden.path}"
     return f"{words} and allows more tools ({more})" if more else words
-
-
-def _stem(path: str) -> str:
-    return path.rpartition("/")[2].partition(".")[0]
 
 
 # --- skills -----------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import re
 
 from tmuxagents.agents import capabilities
 from tmuxagents.presets.fields import DESCRIPTION, NAME, Flaw
-from tmuxagents.text import yaml
+from tmuxagents.text import paths, yaml
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,11 +25,6 @@ _ALL = "*"
 _NOTHING = "a preset has nothing that means this: remove it, or write a preset of your own"
 
 
-def stem(path: str) -> str:
-    """Return the name of a file without its endings."""
-    return path.rpartition("/")[2].partition(".")[0]
-
-
 def header_of(text: str, path: str, files: AgentFiles) -> tuple[yaml.Frontmatter | None, list[Flaw]]:
     """Return the file as the header of a preset, and its flaws; None if the file defines no agent."""
     said = _toml(text) if files.suffix == capabilities.TOML else yaml.parse(text)
@@ -37,7 +32,7 @@ def header_of(text: str, path: str, files: AgentFiles) -> tuple[yaml.Frontmatter
         return None, []
     reading = _HeaderReader(said, files)
     fields = dict(reading.fields())
-    fields[NAME] = said.fields[NAME] if files.titled else stem(path)
+    fields[NAME] = said.fields[NAME] if files.titled else paths.stem(path)
     body = said.body if files.body is None else str(said.fields.get(files.body) or "").strip()
     written = {key: said.written.get(key, value) if key in _KEPT else value for key, value in fields.items()}
     return yaml.Frontmatter(fields, written, said.lines, body), reading.flaws

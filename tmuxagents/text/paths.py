@@ -60,6 +60,11 @@ def is_inside(resolved: str, folder: str) -> bool:
     return resolved == folder or resolved.startswith(folder.rstrip("/") + "/")
 
 
+def stem(path: str) -> str:
+    """Return the name of a file without its endings."""
+    return path.rpartition("/")[2].partition(".")[0]
+
+
 def _parts(path: str) -> list[str]:
     parts: list[str] = []
     for part in path.split("/"):
