@@ -21,10 +21,10 @@ _PIECE = 65536
 
 
 class Lifeline:
-    """A descriptor whose other end another program holds. We read the lines that it writes."""
+    """Our stdin, whose other end another program holds. We read the lines that it writes."""
 
-    def __init__(self, handle: int = 0) -> None:
-        self.handle = handle
+    def __init__(self) -> None:
+        self.handle = 0
         self.gone = False
         self._begun = b""
 

@@ -46,10 +46,6 @@ def _text(said: str | None = None, **more: Any) -> Schema:
     return {"type": "string", **({"description": said} if said else {}), **more}
 
 
-def _line(number: str | None = None) -> Schema:
-    return {"type": "integer", "minimum": 1, **({"description": number} if number else {})}
-
-
 def _list(items: Schema, *, least: int = 0, most: int | None = None, said: str | None = None) -> Schema:
     known = {"description": said, "minItems": least or None, "maxItems": most}
     return {"type": "array", "items": items, **{key: of for key, of in known.items() if of is not None}}
@@ -63,10 +59,11 @@ _NAME = _text("A name for the run: a-z, 0-9, _ and -")
 _TIMEOUT: Schema = {"type": "number", "minimum": 1, "description": "Seconds. Default: 600"}
 _RUN = _text("One run: id or unique prefix")
 _SESSION = _text("From delegate_to_subagents")
+_LINE: Schema = {"type": "integer", "minimum": 1}
 _FILE: Schema = {
     "anyOf": [
         {"type": "string"},
-        _object(("path",), path=_text(), start=_line(), end=_line(), head=_line(), tail=_line()),
+        _object(("path",), path=_text(), start=_LINE, end=_LINE, head=_LINE, tail=_LINE),
     ]
 }
 _ONE = {"preset": _PRESET, "task": _TASK, "model": _MODEL, "cwd": _CWD, "name": _NAME, "timeout": _TIMEOUT}
