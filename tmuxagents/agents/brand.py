@@ -186,6 +186,11 @@ class LiveReader(Reader):
         sent = None if number is None else self._sent(number)
         return [] if sent is None else [sent]
 
+    def human_input(self, text: str) -> Event:
+        """Return the event of what a person has typed: the run is attended, and the child works."""
+        self.typed, self.settled = True, False
+        return events.human_input(text)
+
     def count_settling(self, settled: Event) -> None:
         """Count a settling, and note in its event whether a person has typed."""
         self.settlings += 1
@@ -194,6 +199,12 @@ class LiveReader(Reader):
 
 class HookedReader(LiveReader, LineReader):
     """Reads the lines of the bridge of a live agent that has hooks."""
+
+    left_by: Sequence[str] = ("prompt_input_exit",)  # why a session ends that a person leaves
+
+    def kind(self, raw: Mapping[str, Any]) -> str:
+        """Return the name of a hook, or the kind of another line."""
+        return raw_json.word(raw.get("hook_event_name")) or super().kind(raw)
 
     def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:
         """Read a message that the child has taken, an answer to a question, or the end of a turn."""
@@ -207,6 +218,8 @@ class HookedReader(LiveReader, LineReader):
                 return NOTHING  # it is idle because no turn runs
             case "Stop" | "StopFailure" | "Notification":
                 return self.stopped(kind, raw)
+            case "SessionEnd":
+                self.has_left = raw.get("reason") in self.left_by
         return super().take(kind, raw, now)
 
     def answered(self, raw: dict[str, Any]) -> list[Event]:

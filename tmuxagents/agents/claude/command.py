@@ -32,7 +32,7 @@ from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from tmuxagents.agents.base import Sent, Talker
@@ -181,20 +181,16 @@ def _cost_before(plan: Plan) -> float:
 
 # --- a live one ---
 
-_BY_A_PERSON = ("prompt_input_exit", "logout", "clear")  # why a session ended
-
 
 class ClaudeLiveReader(HookedReader):
     """Reads the hooks and the transcript of one live Claude Code, as the bridge passes them on."""
+
+    left_by: Sequence[str] = ("prompt_input_exit", "logout", "clear")
 
     def __init__(self, sent: Sent) -> None:
         super().__init__(sent)
         self._asking: dict[str, str] = {}  # question -> the tool that it asks about
         self._counted: dict[str, None] = {}  # answers whose usage is counted
-
-    def kind(self, raw: Any) -> str:
-        """Return the name of the hook, or the kind of a line of the bridge."""
-        return raw_json.word(raw.get("hook_event_name")) or super().kind(raw)
 
     def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:  # noqa: PLR0911  (a case for each hook)
         """Read the input of a hook, a line of the transcript, or a line of the bridge."""
@@ -205,13 +201,17 @@ class ClaudeLiveReader(HookedReader):
                 self.model = raw_json.word(raw.get("model")) or self.model
                 return Reading([events.session_started(session, model=self.model)] if session else [])
             case "UserPromptSubmit":
-                return Reading(self._prompted(raw_json.text(raw.get("prompt")) or ""), active=True)
+                text = raw_json.text(raw.get("prompt")) or ""
+                is_ours = text.startswith(_TASK) and not self.has_begun
+                self.has_begun = True
+                self.asks.open.clear()
+                told = self.works_again()
+                return Reading(told if is_ours else [*told, self.human_input(text)], active=True)
             case "assistant":
                 return Reading(self._used(raw_json.table(raw.get("message"))))
             case "PreToolUse":
-                told = self.works_again()
-                told += self.call(raw.get("tool_use_id"), tool, raw.get("tool_input"), now)
-                return Reading(told, active=True)
+                told = self.call(raw.get("tool_use_id"), tool, raw.get("tool_input"), now)
+                return Reading([*self.works_again(), *told], active=True)
             case "PostToolUse" | "PostToolUseFailure":
                 failed = kind == "PostToolUseFailure"
                 said = raw_json.text(raw.get("error")) or "" if failed else _words(raw.get("tool_response"))
@@ -226,19 +226,7 @@ class ClaudeLiveReader(HookedReader):
             case "bridge_closed":
                 self.asks.open.pop(raw_json.text(raw.get("ask")) or "", None)
                 return ACTIVE
-            case "SessionEnd":
-                self.has_left = raw.get("reason") in _BY_A_PERSON
         return super().take(kind, raw, now)
-
-    def _prompted(self, text: str) -> list[Event]:
-        is_ours = text.startswith(_TASK) and not self.has_begun
-        self.has_begun = True
-        self.asks.open.clear()
-        told = self.works_again()
-        if not is_ours:
-            self.typed = True
-            told.append(events.human_input(text))
-        return told
 
     def _used(self, message: dict[str, Any]) -> list[Event]:
         """Report the usage of a model call once: the transcript has a line for each block of its answer."""

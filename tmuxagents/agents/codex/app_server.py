@@ -208,9 +208,8 @@ class CodexLiveReader(LiveReader, ThreadReader):
                 if item.get("type") == "userMessage":
                     if item.get("clientId") is None:  # our own message
                         return NOTHING
-                    self.typed, self.settled = True, False
                     said = "\n".join(raw_json.texts(raw_json.blocks(item.get("content")), "text"))
-                    return Reading([events.human_input(said)], active=True)
+                    return Reading([self.human_input(said)], active=True)
             case "bridge_session":
                 return Reading(self.takes_session(raw.get("session"), raw.get("model")))
             case "bridge_taken":

@@ -214,8 +214,7 @@ class CopilotLiveReader(HookedReader, CopilotReader):
         self.has_begun, self.cut = True, 0
         told = self.works_again()
         if not is_ours:
-            self.typed = True
-            return Reading([*told, events.human_input(text)], active=True)
+            return Reading([*told, self.human_input(text)], active=True)
         self._said.discard(text)
         if self._has_hooks:
             return Reading(told, active=True)

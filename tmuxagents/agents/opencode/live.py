@@ -123,8 +123,7 @@ class OpencodeLiveReader(LiveReader, OpencodeReader):
             if ours is not None:
                 self._said.remove(ours)
                 return Reading([*self.works_again(), *self.taken({"inboxId": ours[0]})], active=True)
-            self.typed, self.settled = True, False
-            return Reading([events.human_input(text)], active=True)
+            return Reading([self.human_input(text)], active=True)
         if kind not in _SAID or self.settled:  # a late report on a turn that is over
             return ACTIVE
         reading = super().take(_SAID[kind], {"sessionID": self.session, "part": part}, now)

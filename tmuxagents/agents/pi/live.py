@@ -14,7 +14,6 @@ from tmuxagents.agents.base import NOTHING, Ask, ChildSession, LiveAgent, Readin
 from tmuxagents.agents.brand import LiveReader
 from tmuxagents.agents.pi.command import AGENT
 from tmuxagents.agents.pi.reader import PiReader
-from tmuxagents.runs import events
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,9 +49,7 @@ class PiLiveReader(LiveReader, PiReader):
             case "agent_start":
                 self.has_begun = True
             case "bridge_input":
-                self.typed = True
-                self.settled = False
-                return Reading([events.human_input(raw_json.text(raw.get("text")) or "")])
+                return Reading([self.human_input(raw_json.text(raw.get("text")) or "")])
             case "bridge_person":
                 self.typed |= raw.get("typed") is True
                 self.has_left |= raw.get("typed") is False

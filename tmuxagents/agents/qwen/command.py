@@ -23,7 +23,6 @@ from tmuxagents.agents.base import ACTIVE, NOTHING, Agent, Ask, LiveAgent, Readi
 from tmuxagents.agents.brand import HookedReader, session_uuid, usage_of
 from tmuxagents.agents.envelope import ALLOW, PERMISSION, question
 from tmuxagents.agents.qwen.reader import QwenReader, figures_of
-from tmuxagents.runs import events
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -156,10 +155,6 @@ class QwenLiveReader(HookedReader, QwenReader):
         self._open: dict[str, dict[str, Any]] = {}  # questions to a person
         self._is_denied = False  # our answer has denied a call since the last prompt
 
-    def kind(self, raw: Mapping[str, Any]) -> str:
-        """Return the name of a hook, or the kind of a line."""
-        return raw_json.word(raw.get("hook_event_name")) or super().kind(raw)
-
     def left(self, _exit_code: int | None) -> list[Event]:
         """Return nothing: its lines have reported everything."""
         return []
@@ -185,14 +180,19 @@ class QwenLiveReader(HookedReader, QwenReader):
                     self.asks.open[known] = ask if ask.kind == PERMISSION else Ask("", ask.kind, ask.text)
                 return ACTIVE
             case "control_response":  # a person has answered on the screen
-                return Reading(self._answered_there(raw_json.table(raw.get("response"))), active=True)
+                response = raw_json.table(raw.get("response"))
+                known = raw_json.key(response.get("request_id")) or ""
+                request = self._open.pop(known, None)
+                self.asks.open.pop(known, None)
+                if request is None or raw_json.table(response.get("response")).get("allowed") is not False:
+                    return ACTIVE
+                told = self.deny(request.get("tool_use_id"), request.get("tool_name"), _NOT_ALLOWED)
+                return Reading(told, active=True)
             case "bridge_says":
                 number, text = raw_json.whole(raw.get("inboxId")), raw_json.text(raw.get("text"))
                 if number is not None and text is not None:
                     self._said.append((number, text))
                 return NOTHING
-            case "SessionEnd":
-                self.has_left = raw.get("reason") == "prompt_input_exit"
         return super().take(kind, raw, now)
 
     def _prompt_or_results(self, raw: dict[str, Any], now: float) -> Reading:
@@ -207,8 +207,7 @@ class QwenLiveReader(HookedReader, QwenReader):
             if said.strip() == text.strip():
                 del self._said[at]
                 return Reading([*told, *self.taken({"inboxId": number})], active=True)
-        self.typed = True
-        return Reading([*told, events.human_input(text)], active=True)
+        return Reading([*told, self.human_input(text)], active=True)
 
     def answered(self, raw: dict[str, Any]) -> list[Event]:
         """Report a call that our answer denies. That ends the turn, but no person has interrupted it."""
@@ -219,14 +218,6 @@ class QwenLiveReader(HookedReader, QwenReader):
         self._is_denied = True
         why = f"denied by {self.asks.given[ask.id][1]}"
         return self.deny(request.get("tool_use_id"), request.get("tool_name"), why)
-
-    def _answered_there(self, response: dict[str, Any]) -> list[Event]:
-        known = raw_json.key(response.get("request_id")) or ""
-        request = self._open.pop(known, None)
-        self.asks.open.pop(known, None)
-        if request is None or raw_json.table(response.get("response")).get("allowed") is not False:
-            return []
-        return self.deny(request.get("tool_use_id"), request.get("tool_name"), _NOT_ALLOWED)
 
     def stopped(self, hook: str, raw: dict[str, Any]) -> Reading:
         """Report the end of a turn. If only the idle notification shows it, a denial or a person ended it."""
