@@ -240,7 +240,11 @@ class RunTiles:
             self._tries -= 1
             self._windows = self._tiles.wants_windows()
             done = self._tile(live[:MOST_TILES])
-            done = (not self._windows or self._link(live)) and done
+            if self._windows:
+                found = self._server.windows.all()
+                there = [found[run_id] for run_id in live if run_id in found]
+                self._tiles.link(there)
+                done = done and len(there) == len(live)
         except Unusable:
             return
         self._tries = 0 if done else self._tries
@@ -273,15 +277,6 @@ class RunTiles:
 
         titles = lookup.with_registry(self._caller, ask)[0] if there else {}
         self._tiles.title({there[run_id]: (run_id, text) for run_id, text in titles.items()})
-
-    def _link(self, live: Sequence[str]) -> bool:
-        """Link the windows of runs into the session; say whether every run has one."""
-        found, linked = self._server.windows.all(), self._tiles.linked()
-        there = [found[run_id] for run_id in live if run_id in found]
-        for window in there:
-            if window.window not in linked:
-                self._tiles.link(window.window, window.run_id)
-        return len(there) == len(live)
 
 
 def run_tiles(environment: Mapping[str, str], folder: str) -> RunTiles | None:

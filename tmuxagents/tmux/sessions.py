@@ -20,10 +20,11 @@ from tmuxagents.tmux.windows import LAYOUT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tmuxagents.tmux.library import BoundedServer, Target
     from tmuxagents.tmux.runner import Command
+    from tmuxagents.tmux.windows import RunWindow
 
 OF = "@tmuxagents_layout_of"  # of a session: whose layout
 EACH = "@tmuxagents_each"  # set on a window, each active run gets a pane there; on a session, a window
@@ -248,14 +249,14 @@ class Tiles:
         """Say whether a window is to come for each active run."""
         return self._option(EACH) == ["window"]
 
-    def linked(self) -> set[str]:
-        """Return the windows that the session has."""
-        return set(self._session.cmd("list-windows", "-F", "#{window_id}").stdout)
-
-    def link(self, window: str, run_id: str) -> bool:
-        """Link a run's window into the session; say whether the window was there, and the run's."""
-        act = ["link-window", "-d", "-s", window, "-t", f"{self._session.session_id}:"]
-        return self._server.holds(self._server.window(window), windows.tagged(window, run_id), act)
+    def link(self, wanted: Iterable[RunWindow]) -> None:
+        """Link windows into the session, except those that it has, and those that are not their runs'."""
+        has = set(self._session.cmd("list-windows", "-F", "#{window_id}").stdout)
+        for one in wanted:
+            if one.window not in has:
+                act = ["link-window", "-d", "-s", one.window, "-t", f"{self._session.session_id}:"]
+                is_it = windows.tagged(one.window, one.run_id)
+                self._server.holds(self._server.window(one.window), is_it, act)
 
     def panes(self) -> tuple[str | None, dict[str, str]]:
         """Return the window where a pane is to come for each active run, and the panes by their runs.
