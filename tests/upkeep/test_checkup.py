@@ -149,6 +149,21 @@ def test_a_key_is_found_in_the_header_of_a_profile(text: str, *, holds: bool) ->
 
 
 @pytest.mark.parametrize(
+    ("path", "text", "holds"),
+    [
+        ("/a/auth.json", b"{}", True),  # pi writes it when a person logs in
+        ("/a/auth.json", None, False),
+        ("/a/my-auth.json", b"{}", False),
+        ("/a/models.json", b'{"apiKey": "sk-1"}', True),
+        ("/a/p.md", b"---\nname: p\napiKey: sk-1\n---\n", True),
+        ("/a/p.md", b'{"apiKey": "sk-1"}', False),
+    ],
+)
+def test_the_name_of_a_file_says_where_a_key_would_be(path: str, text: bytes | None, *, holds: bool) -> None:
+    assert checks.file_holds_key(path, text) is holds
+
+
+@pytest.mark.parametrize(
     ("loaded", "there", "state", "words"),
     [
         ("/own.ts", True, "ok", "loads the extension of this tmuxagents"),

@@ -21,6 +21,7 @@ _KEY = re.compile(rf"(?i)[\"']?\b(?:{_NAMED})[\"']?\s*:\s*[\"']?([^\s\"',}}]+)")
 _REFERENCE = re.compile(r"!|.*\$\{?[A-Za-z_]", re.DOTALL)  # pi's: a command that prints the key, a variable
 _VERSION = re.compile(r"(\d{1,6})\.(\d{1,6})(?:\.\d{1,6})?")
 _SHOWN = 3
+_LOGINS = "auth.json"  # of pi: it holds nothing but keys
 # What pi needs: the least version, what needs it, how to get it. fd has --no-require-git since 8.7.
 _PROGRAMS = {
     "node": ((22, 19), "pi itself", "install node 22.19 or newer"),
@@ -69,6 +70,13 @@ def some(things: Iterable[str]) -> str:
     all_ = list(things)
     more = f" and {len(all_) - _SHOWN} more" if len(all_) > _SHOWN else ""
     return ", ".join(all_[:_SHOWN]) + more
+
+
+def file_holds_key(path: str, text: bytes | None) -> bool:
+    """Say whether one of a person's files holds a key, by its name and its text; None: there is no file."""
+    if text is None or path.endswith(f"/{_LOGINS}"):
+        return text is not None
+    return header_holds_key(text) if path.endswith(".md") else holds_key(text)
 
 
 def holds_key(text: bytes) -> bool:

@@ -39,7 +39,6 @@ _LIMITS = "/proc/sys/fs/inotify"
 _PI = "pi"
 _SCRIPT = re.compile(rb"#![^\n]*\bnode\b")
 _KEY_FILES = ("auth.json", "models.json", "settings.json")
-_ALWAYS_KEYS = "auth.json"
 _LOG_IN = "log in: start the agent, then /login; or set a provider's key in its models.json"
 
 
@@ -307,22 +306,16 @@ def keys(case: Case) -> Check:
         for place in (own, *(presets_disk.project_folder(one, kind) for one in above)):
             with contextlib.suppress(OSError):
                 paths |= {f"{place}/{name}" for name in os.listdir(place) if name.endswith(".md")}
-    there = sorted(filter(_holds_keys, paths))
+    there = []
+    for path in sorted(paths):
+        with contextlib.suppress(TmuxAgentsError):  # it cannot be read
+            if checks.file_holds_key(path, disk.read(path)):
+                there.append(path)
     loose = [path for path in there if os.stat(path).st_mode & (stat.S_IRGRP | stat.S_IROTH)]
     if loose:
         hint = f"chmod 600 {' '.join(loose)}"
         return warning("keys", f"Others may read the keys in {checks.some(loose)}", hint)
     return Check("keys", f"only you can read your files with keys (found: {len(there)})")
-
-
-def _holds_keys(path: str) -> bool:
-    try:
-        text = disk.read(path)
-    except TmuxAgentsError:
-        return False
-    if text is None or os.path.basename(path) == _ALWAYS_KEYS:
-        return text is not None
-    return checks.header_holds_key(text) if path.endswith(".md") else checks.holds_key(text)
 
 
 def settings(case: Case) -> Iterator[Check]:
