@@ -109,7 +109,7 @@ def _prepared(
             request = request._replace(name=None)
         cause = None
         try:
-            one = _prepare(launcher, assignment, request, call)
+            one = assignment.prepare(launcher, request, call)
         except (BadRequest, BadConfig) as refusal:
             cause = misconfigured(refusal.message)
         except Unusable as unfit:
@@ -124,18 +124,6 @@ def _prepared(
         prepared.append(one)
         names.update([one.request.name] if one.request.name else [])
     return prepared, failed
-
-
-def _prepare(launcher: Launcher, assignment: Assignment, request: LaunchRequest, call: InCall) -> Prepared:
-    """Return one planned run. If its name is taken, the run has no name."""
-    if assignment.refusal is not None:
-        raise assignment.refusal
-    try:
-        return launcher.prepare(request, call)
-    except BadRequest as refusal:
-        if request.name is None or refusal.faults[0].field != "name":
-            raise
-    return launcher.prepare(request._replace(name=None), call)
 
 
 # --- while it works, and at its end -----------------------------------------------------------------------
@@ -300,3 +288,14 @@ class Assignment:
             message = conflict(chosen.fields, chosen.name)
             if message is not None and not faults.has(message):
                 faults.add(Fault("bad-profile", message, field=field), group=group)
+
+    def prepare(self, launcher: Launcher, request: LaunchRequest, call: InCall) -> Prepared:
+        """Plan the run of a request for this task. If its name is taken, the run has no name."""
+        if self.refusal is not None:
+            raise self.refusal
+        try:
+            return launcher.prepare(request, call)
+        except BadRequest as refusal:
+            if request.name is None or refusal.faults[0].field != "name":
+                raise
+        return launcher.prepare(request._replace(name=None), call)
