@@ -245,6 +245,34 @@ def test_what_was_removed_is_refused_inside_of_tasks_too() -> None:
     assert (field, kind) == ("tasks[0].agent", "removed")
 
 
+def tasks_in(arguments: Any) -> tuple[str, list[str], list[tuple[str | None, str]]]:
+    """Return the mode of a call of subagent, the places of its tasks, and the faults beyond its schema."""
+    faults = Faults()
+    mode, items = check.tasks_of(arguments, faults)
+    told: list[tuple[str | None, str]] = []
+    if faults:
+        with pytest.raises(BadRequest) as refusal:
+            faults.refuse()
+        told = [(fault.field, fault.message) for fault in refusal.value.faults]
+    return mode, list(items), told
+
+
+def test_a_call_has_one_task_or_several() -> None:
+    assert tasks_in({"preset": "p", "task": "t"}) == ("single", [""], [])
+    assert tasks_in({"tasks": [{}, {}], "cwd": None}) == ("parallel", ["tasks[0]", "tasks[1]"], [])
+    missing = [("preset", "preset is missing"), ("task", "task is missing: give preset and task, or tasks")]
+    assert tasks_in({"tasks": None}) == ("single", [""], missing)
+    beside = [(key, f"{key} does not go with tasks: each has its own") for key in ("task", "on")]
+    assert tasks_in({"tasks": [{}], "on": "box", "task": "t"}) == ("parallel", ["tasks[0]"], beside)
+
+
+@pytest.mark.parametrize("arguments", [[], {"tasks": "x"}])
+def test_a_call_without_a_task_to_look_at_is_refused_at_once(arguments: Any) -> None:
+    faults = check.faults(BY_NAME["subagent"], arguments)
+    with pytest.raises(BadRequest):
+        check.tasks_of(arguments, faults)
+
+
 def test_a_huge_call_has_a_small_refusal() -> None:
     assert len(found("stop_agent", {"runId": "a", **{f"k{number}": 1 for number in range(100_000)}})) == 100
     assert len(found("subagent", {"tasks": [{}] * 10_000})) == 100

@@ -15,10 +15,11 @@ from tmuxagents.errors import BadRequest, Fault
 from tmuxagents.launch.demands import MOST_FAULTS, Faults
 from tmuxagents.runs import prompt
 from tmuxagents.text import safe
+from tmuxagents.tools import answers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
     from tmuxagents.tools.catalogue import Schema, Tool
@@ -38,6 +39,7 @@ _TYPES: dict[str, tuple[str, tuple[type, ...]]] = {
     "number": ("a number", (int, float)),
     "integer": ("a whole number", (int,)),
 }
+_OF_ONE = ("preset", "task", "model", "cwd", "name", "timeout", "permission", "on")  # keys of a single task
 _SHOWN = 40
 _LARGEST = 10**15  # a larger number is certainly a mistake
 _LONG = ("task", "prompt", "text")  # texts for the child; all other strings are names, ids, paths
@@ -65,6 +67,28 @@ def faults(tool: Tool, arguments: Any) -> Faults:
     found = Faults()
     found.add_all(_faults(tool.parameters, arguments, "", tool.name))
     return found
+
+
+def tasks_of(arguments: Mapping[str, Any], faults: Faults) -> tuple[str, Mapping[str, Mapping[str, Any]]]:
+    """Return the mode of a call of `subagent` (one task or several), and each task by its place.
+
+    What the schema cannot say is added to the faults. Raises them if they leave no task to look at.
+    """
+    if faults.is_about(None):
+        faults.refuse()
+    tasks = arguments.get("tasks")
+    if tasks is None:
+        for key in ("preset", "task"):
+            if arguments.get(key) is None:
+                words = "is missing: give preset and task, or tasks" if key == "task" else "is missing"
+                faults.add(_fault(f"{key} {words}", key))
+        return answers.SINGLE, {"": arguments}
+    for key in _OF_ONE:
+        if arguments.get(key) is not None:
+            faults.add(_fault(f"{key} does not go with tasks: each has its own", key))
+    if faults.is_about("tasks"):
+        faults.refuse()
+    return answers.PARALLEL, {f"tasks[{number}]": item for number, item in enumerate(tasks)}
 
 
 def _faults(schema: Schema, value: Any, place: str, tool: str) -> Iterator[Fault]:

@@ -9,7 +9,7 @@ import os
 import time
 
 from tmuxagents import records
-from tmuxagents.errors import BadRequest, Fault, TmuxAgentsError
+from tmuxagents.errors import BadRequest, TmuxAgentsError
 from tmuxagents.launch import call as calls
 from tmuxagents.launch.plan import LaunchRequest
 from tmuxagents.launch.prepare import Batch
@@ -21,7 +21,7 @@ from tmuxagents.status.send import Sending
 from tmuxagents.status.snapshot import Snapshot, SnapshotBuilder, ensure_watcher, take
 from tmuxagents.status.stop import stop
 from tmuxagents.status.wait import Waiting
-from tmuxagents.tools import answers
+from tmuxagents.tools import answers, check
 from tmuxagents.tools.door import Answer, Child, no_cwd
 
 TYPE_CHECKING = False
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 MOST_LISTED = 20
 MOST_WAIT_S = 240.0
-_OF_ONE = ("preset", "task", "model", "cwd", "name", "timeout", "permission", "on")
 
 
 def background_agent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
@@ -56,7 +55,7 @@ def background_agent(arguments: Mapping[str, Any], door: Door, faults: Faults) -
 
 def subagent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
     """Start one or several children, and wait for them."""
-    mode, items = _items(arguments, faults)
+    mode, items = check.tasks_of(arguments, faults)
     launcher = door.launcher()
     prepared = _prepared(Batch(launcher), items, door, mode=mode, faults=faults)
     call = calls.Call(launcher, prepared, most=int(launcher.settings.numbers["maxConcurrency"]))
@@ -77,25 +76,6 @@ def subagent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer
     lookup.mark_answered(door.caller, ended)
     warnings = [warning for task in call.tasks for warning in task.warnings]
     return Answer(text, answers.call_details(mode, runs, ended=True), [*warnings, *found.warnings])
-
-
-def _items(arguments: Mapping[str, Any], faults: Faults) -> tuple[str, Mapping[str, Mapping[str, Any]]]:
-    """Return the mode (one task or several), and each task by its place in the arguments."""
-    if faults.is_about(None):
-        faults.refuse()
-    tasks = arguments.get("tasks")
-    if tasks is None:
-        for key in ("preset", "task"):
-            if arguments.get(key) is None:
-                words = "is missing: give preset and task, or tasks" if key == "task" else "is missing"
-                faults.add(Fault("bad-argument", f"{key} {words}", field=key))
-        return answers.SINGLE, {"": arguments}
-    beside = [key for key in _OF_ONE if arguments.get(key) is not None]
-    for key in beside:
-        faults.add(Fault("bad-argument", f"{key} does not go with tasks: each has its own", field=key))
-    if faults.is_about("tasks"):
-        faults.refuse()
-    return answers.PARALLEL, {f"tasks[{number}]": item for number, item in enumerate(tasks)}
 
 
 def _prepared(
