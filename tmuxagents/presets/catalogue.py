@@ -4,7 +4,8 @@ Among files with the same name, a project's file wins over the user's. Within ea
 profile. A warning names the hidden file.
 
 A profile names skills in `suggestedSkills` (the child learns their paths) and in `loadSkills` (their text
-goes into the child's system prompt). agents/pi/command refuses skills outside the allowed directories.
+goes into the child's system prompt). presets/survey decides which texts may be read; a skill without one is
+refused.
 """
 
 from __future__ import annotations
