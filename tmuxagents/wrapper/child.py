@@ -16,7 +16,7 @@ from tmuxagents.system import places, process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
     from tmuxagents.agents.base import Agent
@@ -147,6 +147,7 @@ KILL_AFTER_S = 5.0
 GIVE_UP_AFTER_S = 9.0  # a child that we may not signal, or that the kernel will not let go
 # Tools in sessions of their own get their TERM early, so that they have had TERM_S when the KILL comes.
 ASK_REST_AFTER_S = KILL_AFTER_S - leftovers.TERM_S
+_ASK_REST, _KILL, _GIVE_UP = "ask the rest", "kill", "give up"
 
 
 class Ladder:
@@ -157,7 +158,7 @@ class Ladder:
     def __init__(self, child: int, scope: LeftoverScope) -> None:
         self._child = child
         self._scope = scope
-        self._steps: list[tuple[float, Callable[[], None]]] = []
+        self._steps: list[tuple[float, str]] = []  # when each is due
         self.begun = False  # the child is being ended
         self.cause: Cause | None = None
         self.killed = False
@@ -170,9 +171,9 @@ class Ladder:
         self.begun = True
         self.cause = cause
         self._steps = [
-            (now + ASK_REST_AFTER_S, self._ask_rest),
-            (now + KILL_AFTER_S, self._kill),
-            (now + GIVE_UP_AFTER_S, self._give_up),
+            (now + ASK_REST_AFTER_S, _ASK_REST),
+            (now + KILL_AFTER_S, _KILL),
+            (now + GIVE_UP_AFTER_S, _GIVE_UP),
         ]
         process.send_group(self._child, signal.SIGTERM, signal.SIGCONT)
 
@@ -183,17 +184,14 @@ class Ladder:
     def step(self, now: float) -> None:
         """Take the steps that are due."""
         while self._steps and now >= self._steps[0][0]:
-            self._steps.pop(0)[1]()
-
-    def _ask_rest(self) -> None:
-        leftovers.ask(self._scope)
-
-    def _kill(self) -> None:
-        self.killed = True
-        process.send_group(self._child, signal.SIGKILL)
-
-    def _give_up(self) -> None:
-        self.hopeless = True
+            _, step = self._steps.pop(0)
+            if step == _ASK_REST:
+                leftovers.ask(self._scope)
+            elif step == _KILL:
+                self.killed = True
+                process.send_group(self._child, signal.SIGKILL)
+            else:
+                self.hopeless = True
 
 
 def end_left(scope: LeftoverScope, recorder: Recorder, *, hard: bool) -> None:

@@ -53,7 +53,13 @@ class Guards:
             return None
         # All arguments count, nested ones too: five different edits of one file are no loop.
         call = (event.fields.get("toolName"), event.fields.get("args"))
-        self._repeats = self._repeats + 1 if _are_same(call, self._call) else 1
+        try:
+            may_be_same = call == self._call
+        except RecursionError:  # they are nested too deeply for this quick comparison
+            may_be_same = True
+        # JSON decides, since 1 equals True in Python.
+        is_same = may_be_same and _signature(call) == _signature(self._call)
+        self._repeats = self._repeats + 1 if is_same else 1
         self._call = call
         return endings.LOOP if self._repeats >= self._loop_count else None
 
@@ -92,16 +98,6 @@ class Guards:
         if now >= self.deadline():
             hear(now)
         return endings.timed_out(self.timeout_s) if now >= self.deadline() else None
-
-
-def _are_same(one: tuple[Any, Any], other: tuple[Any, Any] | None) -> bool:
-    """Say whether two calls are the same in JSON, whatever the order of keys. In Python, 1 equals True."""
-    try:
-        if one != other:
-            return False
-    except RecursionError:  # they are nested too deeply for this quick comparison
-        pass
-    return _signature(one) == _signature(other)
 
 
 def _signature(call: tuple[Any, Any] | None) -> str:
