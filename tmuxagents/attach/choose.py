@@ -20,7 +20,7 @@ from tmuxagents.registry import lookup
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.status import poll, table
 from tmuxagents.status.snapshot import take
-from tmuxagents.system import places
+from tmuxagents.system import foreground, places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class FullScreen:
     def __enter__(self) -> Self:
         self._wake, self._waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._before = termios.tcgetattr(_IN)
-        ours: dict[int, Callable[[int, FrameType | None], None]] = dict.fromkeys(_ENDING, _end)
+        ours: dict[int, Callable[[int, FrameType | None], None]] = dict.fromkeys(_ENDING, foreground.leave)
         ours |= {signal.SIGTSTP: self._pause, signal.SIGWINCH: self._resized}
         self._handlers = {number: signal.signal(number, ours[number]) for number in ours}
         self._take()
@@ -231,10 +231,6 @@ class FullScreen:
         if was_ours:
             self._take()
             self._resized()
-
-
-def _end(number: int, _frame: FrameType | None) -> None:
-    raise SystemExit(128 + number)
 
 
 def keys(typed: bytes) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The person's terminal, lent to another program: a pager, a program beside us, or one that replaces us.
+"""The person's terminal: lent to another program, which may replace us; given back if a signal ends us.
 
 Touches: the person's terminal.
 """
@@ -39,6 +39,11 @@ def page(argv: Sequence[str], lines: Iterable[bytes]) -> bool:
             with contextlib.suppress(BrokenPipeError):
                 pager.stdin.close()
     return pager.returncode not in _NOT_STARTED
+
+
+def leave(number: int, _frame: object) -> NoReturn:
+    """Handle a signal by leaving: on the way out, whatever has taken the terminal restores it."""
+    raise SystemExit(128 + number)
 
 
 @contextlib.contextmanager

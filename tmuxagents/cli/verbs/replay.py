@@ -19,6 +19,7 @@ from tmuxagents.render.story import NEEDED, Story
 from tmuxagents.runs import events as run_events
 from tmuxagents.runs import output as run_output
 from tmuxagents.runs.inspect import inspect
+from tmuxagents.system import foreground
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def replay(*, run: str, speed: float) -> None:
     happened = [event for line in lines if (event := run_events.decode(line)) is not None]
     needed = [event for event in happened if event.type in NEEDED]
     for number in (signal.SIGTERM, signal.SIGHUP):  # so that the terminal is restored in any case
-        signal.signal(number, _leave)
+        signal.signal(number, foreground.leave)
     before = termios.tcgetattr(printing.IN)
     ours = [*before]
     ours[_LOCAL_FLAGS] &= ~(termios.ICANON | termios.ECHO)
@@ -71,10 +72,6 @@ def replay(*, run: str, speed: float) -> None:
         _show(found, needed, speed)
     finally:
         termios.tcsetattr(printing.IN, termios.TCSADRAIN, before)
-
-
-def _leave(number: int, _frame: object) -> None:
-    raise SystemExit(128 + number)
 
 
 def _show(run: RunView, events: Sequence[Event], speed: float) -> None:
