@@ -212,7 +212,7 @@ def test_calls_that_are_never_answered_do_not_fill_the_memory() -> None:
     shown = window()
     for number in range(KEPT + 100):
         shown.take(called("ls", call_id=f"c{number}"))
-    assert len(shown._listed) == KEPT
+    assert len(shown._listed.all) == KEPT
 
 
 # --- todos ---

@@ -59,11 +59,12 @@ _PATHS = ("filePath", "file_path", "absolute_path", "dir_path")
 
 
 class OpenCalls:
-    """What is known of the calls that have no result yet, the oldest first."""
+    """What is known of the calls that have no result yet, the oldest first; of many, the latest `most`."""
 
-    __slots__ = ("_calls", "_number")
+    __slots__ = ("_calls", "_most", "_number")
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = _REMEMBERED) -> None:
+        self._most = most
         self._calls: dict[int, tuple[str | None, str, Any]] = {}
         self._number = 0
 
@@ -81,7 +82,7 @@ class OpenCalls:
         """Keep a call."""
         self._number += 1
         self._calls[self._number] = call_id, tool, kept
-        if len(self._calls) > _REMEMBERED:
+        if len(self._calls) > self._most:
             del self._calls[next(iter(self._calls))]
 
     def answered(self, call_id: str | None, tool: str) -> tuple[str, Any] | None:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from tmuxagents import records
 from tmuxagents.runs import events, words
 from tmuxagents.runs.endings import PARENT
+from tmuxagents.runs.narration import OpenCalls
 from tmuxagents.status import table
 from tmuxagents.text import figures, safe
 from tmuxagents.views import previews
@@ -54,8 +55,7 @@ class LastLines:
         self.tool_count = 0
         self._place = place
         self._most = most
-        # The calls of ls and find that have no result yet, oldest first.
-        self._listed: dict[int, tuple[str | None, str, LastLine]] = {}
+        self._listed = OpenCalls(KEPT)  # calls of ls and find
 
     @property
     def lines(self) -> list[LastLine]:
@@ -100,9 +100,7 @@ class LastLines:
             self.todo_completed = (self.todo_completed or 0) + len(_list(known.get("indices")))
         rows = self.append(_ARROW + previews.preview(tool, args, self._place), TOOL)
         if tool in figures.LISTING_TOOLS:
-            self._listed[self.tool_count] = _str(fields.get("callId")) or None, tool, rows[0]
-            if len(self._listed) > KEPT:
-                del self._listed[next(iter(self._listed))]
+            self._listed.open(_str(fields.get("callId")) or None, tool, rows[0])
         return rows
 
     def _result(self, fields: Mapping[str, Any]) -> list[LastLine]:
@@ -110,12 +108,7 @@ class LastLines:
         tool, call_id = _str(fields.get("toolName")), _str(fields.get("callId")) or None
         if tool not in figures.LISTING_TOOLS:
             return []
-        call = None
-        for number, (known_id, known_tool, row) in reversed(self._listed.items()):
-            if known_id == call_id if call_id is not None else known_tool == tool:
-                call = row
-                del self._listed[number]
-                break
+        _, call = self._listed.answered(call_id, tool) or (tool, None)
         # The reader's summary is of the whole result, ours only of its beginning.
         text = _str(fields.get("text"))
         is_cut = len(text) > events.RESULT_TEXT_LIMIT
