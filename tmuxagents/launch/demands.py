@@ -141,7 +141,14 @@ class Faults:
         if not self._found:
             return
         gone = {_beside(fault) for _, fault, _ in self._found if fault.kind == "removed"}
-        found = sorted(self._found, key=lambda entry: _rank(entry[0], entry[1], gone))
+
+        def rank(entry: tuple[int, Fault, TmuxAgentsError | None]) -> float:
+            """Return the rank of a fault. A missing key ranks after a removed key that may be the reason."""
+            group, fault, _ = entry
+            follows = fault.message.startswith(f"{fault.field} is missing") and _beside(fault) in gone
+            return REMOVED + 0.5 if follows else group
+
+        found = sorted(self._found, key=rank)
         _, first, refusal = found[0]
         kind = NotPossible if first.kind in _OF_A_RUN else BadRequest
         raise kind(
@@ -155,12 +162,6 @@ class Faults:
 
 def _group(fault: Fault) -> int:
     return _GROUPS.get(fault.kind, SHAPE)
-
-
-def _rank(group: int, fault: Fault, gone: set[str]) -> float:
-    """Return the rank of a fault. A missing key ranks after a removed key that may be the reason."""
-    follows = fault.message.startswith(f"{fault.field} is missing") and _beside(fault) in gone
-    return REMOVED + 0.5 if follows else group
 
 
 def _beside(fault: Fault) -> str:

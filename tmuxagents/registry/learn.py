@@ -130,15 +130,14 @@ def _standing(run: RunView) -> dict[str, Any]:
     wrapper = records.MIRRORED if run.machine is not None else current.pulse_of(run.wrapper)
     if run.mark is None or wrapper is None:
         return {}
-    made = {"document": lambda: _document(run), "checkpoint": run.checkpoint}
-    return {"wrapper": wrapper, "mark": run.mark, **made}
 
+    def document() -> str | None:
+        fields = run.document(0.0)
+        del fields[VOLATILE]
+        text = jsonline.encode(fields).decode()
+        return text if len(text) <= _MOST_DOCUMENT else None
 
-def _document(run: RunView) -> str | None:
-    document = run.document(0.0)
-    del document[VOLATILE]
-    text = jsonline.encode(document).decode()
-    return text if len(text) <= _MOST_DOCUMENT else None
+    return {"wrapper": wrapper, "mark": run.mark, "document": document, "checkpoint": run.checkpoint}
 
 
 def reported_columns(row: Row) -> tuple[Any, ...]:

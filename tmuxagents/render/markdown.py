@@ -106,22 +106,23 @@ class _Parser:
         words = line.lstrip()[len(marker) :].lstrip()
         box = next((box for box in _BOXES if words.startswith(box)), "")
         inside = [words[len(box) :]]
+
+        def goes_on(line: str) -> bool:
+            """Say whether a line belongs to the item."""
+            if not line.strip():  # it does if the next text is further right than the item's marker
+                rest = (other for other in self._lines[self._at : self._at + 3] if other.strip())
+                after = next(rest, "")
+                return len(after) - len(after.lstrip()) > indent
+            if len(line) - len(line.lstrip()) > indent:
+                return True
+            return bool(self._lines[self._at - 1].strip()) and not _begins(line)
+
         self._at += 1
-        for following in self._while(lambda line: self._goes_on(line, indent)):
+        for following in self._while(goes_on):
             room = len(following) - len(following.lstrip())
             inside.append(following[min(room, indent + len(marker) + 1) :])
         shown = _BOXES[box].strip() if box else marker if marker[0].isdigit() else "•"
         return Node(ITEM, shown, nodes=_Parser(inside, self._depth + 1).read())
-
-    def _goes_on(self, line: str, indent: int) -> bool:
-        """Say whether a line belongs to the item with this indent."""
-        if not line.strip():  # it does if the next text is further right than the item's marker
-            rest = (other for other in self._lines[self._at : self._at + 3] if other.strip())
-            after = next(rest, "")
-            return len(after) - len(after.lstrip()) > indent
-        if len(line) - len(line.lstrip()) > indent:
-            return True
-        return bool(self._lines[self._at - 1].strip()) and not _begins(line)
 
     def _begins_table(self) -> bool:
         following = self._lines[self._at + 1] if self._at + 1 < len(self._lines) else ""
