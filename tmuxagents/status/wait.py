@@ -204,14 +204,21 @@ class QueryWait:
         return ensure_watcher(snapshot, warnings, self._caller)
 
     def _wait_and_take(self, registry: Registry) -> Snapshot:
-        """Wait, and take the snapshot. If the registry fails, this is called again, for the same runs."""
+        """Wait, then take the snapshot, and the changes if they are wanted.
+
+        If the registry fails, this is called again, for the same runs.
+        """
         if self._again is None:
             self._again = self._choose_runs(registry)
         name = registry.name()
         over = self._wait(registry, self._again)
         if not (registry.is_still(name) and self._again.alone):
             reconcile(registry, self._caller.runs)
-        return self._take(registry, self._again, over)
+        ended = [run for run in over if run.result is not None]
+        snapshot = take_by(registry, self._again, self._caller, ended)
+        if self._since is not None:
+            self.changes = poll.changes_by(registry, self._caller, self._query, self._since)
+        return snapshot
 
     def _choose_runs(self, registry: Registry) -> Query:
         """Find the runs to wait for; return the query for them."""
@@ -240,11 +247,3 @@ class QueryWait:
         run_dirs = [f"{self._caller.runs}/{run_id}" for run_id in self.ids]
         self.in_time, over = wait_until(run_dirs, any_of_them=self._any, deadline=self._deadline)
         return over
-
-    def _take(self, registry: Registry, again: Query, over: Sequence[RunView]) -> Snapshot:
-        """Take the snapshot, and the changes if they are wanted."""
-        ended = [run for run in over if run.result is not None]
-        snapshot = take_by(registry, again, self._caller, ended)
-        if self._since is not None:
-            self.changes = poll.changes_by(registry, self._caller, self._query, self._since)
-        return snapshot

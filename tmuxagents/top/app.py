@@ -169,11 +169,8 @@ class TopApp(App[int]):
     def tell(self, text: str) -> None:
         """Show a message from another thread, if the screen is still there."""
         with contextlib.suppress(RuntimeError):
-            self.call_from_thread(self._told, text)
-
-    def _told(self, text: str) -> None:
-        self.say(text)
-        self.look()
+            self.call_from_thread(self.say, text)
+            self.call_from_thread(self.look)
 
     def ask(self, question: str, act: Callable[[], None]) -> None:
         """Ask a question; `y` carries out the act."""

@@ -40,16 +40,18 @@ def _order_by_usage(key: str) -> Callable[[Entry, float], float]:
     return lambda entry, _: -entry.run["usage"][key]
 
 
-def _time(entry: Entry, now: float) -> str:
-    return figures.span(entry.elapsed(now)) if entry.run["startedAt"] is not None else ""
-
-
 NAME, STATUS, TIME, AGE, COST, TOKENS = "name", "status", "time", "age", "cost", "tokens"
 MODEL, PRESET, ID, ACTIVITY = "model", "preset", "id", "activity"
 # From left to right; the name comes before them, the activity after them.
 COLUMNS = {
     STATUS: Column("STATUS", 9, lambda entry, _: entry.state, lambda entry, _: rows.rank(entry)),
-    TIME: Column("TIME", 7, _time, lambda entry, now: -entry.elapsed(now), is_figure=True),
+    TIME: Column(
+        "TIME",
+        7,
+        lambda entry, now: figures.span(entry.elapsed(now)) if entry.run["startedAt"] is not None else "",
+        lambda entry, now: -entry.elapsed(now),
+        is_figure=True,
+    ),
     AGE: Column("AGE", 4, lambda entry, now: figures.age(entry.age(now)), rows.Entry.age, is_figure=True),
     COST: Column("COST", 7, lambda entry, _: rows.amount(entry), _order_by_usage("cost"), is_figure=True),
     TOKENS: Column(

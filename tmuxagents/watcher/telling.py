@@ -55,7 +55,12 @@ class Telling:
         another state than `running` since they opened.
         """
         for row in rows:
-            state = _going(row)
+            state = None  # the run has ended
+            if row.status == records.QUEUED:
+                # Without an activity, the run is about to begin, as every run is at first.
+                state = records.QUEUED if row.activity else records.RUNNING
+            elif row.status == records.RUNNING:
+                state = WAITING if row.needs_input else records.RUNNING
             if state != WAITING:
                 self._waiting.discard(row.run_id)
             elif row.run_id not in self._waiting:
@@ -137,16 +142,6 @@ def label(row: Row) -> str:
 def _servers(row: Row) -> set[str]:
     """Return the servers on which a run is, and from which it was launched."""
     return {server for server in (row.server, row.launcher) if server is not None}
-
-
-def _going(row: Row) -> str | None:
-    """Return the state that the window of an active run has to show; None if the run has ended."""
-    if row.status == records.QUEUED:
-        # Without an activity, the run is about to begin, as every run is at first.
-        return records.QUEUED if row.activity else records.RUNNING
-    if row.status != records.RUNNING:
-        return None
-    return WAITING if row.needs_input else records.RUNNING
 
 
 # --- failures that no person has seen ---------------------------------------------------------------------

@@ -162,20 +162,20 @@ def _with_agents(host: Host, checks: list[Check]) -> list[Check]:
     if host.agent is not None and host.agent not in [one["name"] for one in there]:
         message = f"{host.name} has no agent {safe.line(host.agent)}."
         raise Unusable(message, kind="far-agent", hint=f"it has {', '.join(one['name'] for one in there)}")
+    found = []
+    for one in there:
+        said = f"{one['name']} {one.get('version') or ''}".strip()
+        if one.get("loggedIn") is False:
+            hint = "log in there, or choose another with --agent"
+            found.append(warning("agent", f"{said}, not logged in", hint))
+        else:
+            found.append(Check("agent", f"{said}, logged in" if one.get("loggedIn") else said))
     at = next(at for at, check in enumerate(checks) if check.name == "agent")
-    return [*checks[:at], *map(_agent, there), *checks[at + 1 :]]
+    return [*checks[:at], *found, *checks[at + 1 :]]
 
 
 def _probe(host: Host) -> FarFacts:
     return probe.ask(host, {name: AGENTS[name].program for name in AGENTS}, os.environ)
-
-
-def _agent(one: dict[str, Any]) -> Check:
-    """Return the check of an agent, from the report of tmuxagents there."""
-    said = f"{one['name']} {one.get('version') or ''}".strip()
-    if one.get("loggedIn") is False:
-        return warning("agent", f"{said}, not logged in", "log in there, or choose another with --agent")
-    return Check("agent", f"{said}, logged in" if one.get("loggedIn") else said)
 
 
 @hosts_verb.command(epilog="Example: tmuxagents hosts check box")
