@@ -11,11 +11,10 @@ import contextlib
 import os
 
 from tmuxagents import tmux
-from tmuxagents.errors import BadRequest, NoSuchRun, Unusable
+from tmuxagents.errors import BadRequest, Unusable
 from tmuxagents.records import could_begin_run_id, is_run_id
 from tmuxagents.registry import database, lookup
 from tmuxagents.runs import directory, slots, writing
-from tmuxagents.runs.inspect import inspect
 from tmuxagents.runs.words import SHORT_ID
 from tmuxagents.system import places, process
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from tmuxagents.launch.plan import LaunchRequest
-    from tmuxagents.registry.database import Registry, Row
+    from tmuxagents.registry.database import Registry
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.settings.keys import Settings
     from tmuxagents.tmux.place import ChosenServer
@@ -118,7 +117,7 @@ def refuse_namesake(book: Registry, caller: Caller, request: LaunchRequest) -> N
         message = f'The name "{name}" is the beginning of a run\'s id.'
         raise BadRequest(message, kind="bad-argument", hint="add a letter that is not a to f", field="name")
     namesakes = [row for row in book.named(name) if row.project == request.project]
-    if any(_is_active(row, caller, book) for row in namesakes):
+    if any(lookup.is_active(row, caller, book) for row in namesakes):
         raise _taken(request)
 
 
@@ -168,7 +167,7 @@ def awaited(caller: Caller, after: Iterable[str]) -> set[str]:
 def others_at_work(book: Registry, caller: Caller, cwd: str, *, besides: Container[str]) -> Sequence[str]:
     """Return the names or ids of the other active runs in a directory, newest first."""
     there = [row for row in book.open_rows() if row.cwd == cwd and row.run_id not in besides]
-    return [row.name or row.run_id[:SHORT_ID] for row in there if _is_active(row, caller, book)]
+    return [row.name or row.run_id[:SHORT_ID] for row in there if lookup.is_active(row, caller, book)]
 
 
 def warn_of_others(names: Sequence[str]) -> str:
@@ -185,14 +184,3 @@ def _taken(request: LaunchRequest) -> BadRequest:
     message = f'An active run of this project has the name "{request.name}" already.'
     hint = "choose another, or stop that one"
     return BadRequest(message, kind="bad-argument", hint=hint, field="name")
-
-
-def _is_active(row: Row, caller: Caller, book: Registry) -> bool:
-    """Say whether a run is active, by its directory."""
-    run_dir = f"{caller.runs}/{row.run_id}"
-    if row.concluded or not os.path.isdir(run_dir):
-        return False
-    try:
-        return not inspect(run_dir, checkpoint=book.checkpoints([row.run_id]).get(row.run_id)).ended
-    except NoSuchRun:  # removed a moment ago
-        return False

@@ -274,16 +274,21 @@ def _named(name: str, caller: Caller, book: Registry) -> str:
         namesakes = book.named(longer[0])
     own = [row for row in namesakes if caller.owner and row.owner == caller.owner] or namesakes
     here = [row for row in own if row.project == caller.project] or own
-    return next((row for row in here if _lives(row, caller, book)), here[0]).run_id
+    return next((row for row in here if is_active(row, caller, book)), here[0]).run_id
 
 
-def _lives(row: Row, caller: Caller, book: Registry) -> bool:
+def is_active(row: Row, caller: Caller, book: Registry) -> bool:
+    """Say whether a run is active. If its row is not current, its directory tells."""
     if row.concluded or CurrentCheck(caller.runs).is_current(row):
         return not row.concluded
-    from tmuxagents.runs.inspect import inspect  # noqa: PLC0415  (not needed for a current row)
+    from tmuxagents.errors import NoSuchRun  # noqa: PLC0415  (not needed for a current row)
+    from tmuxagents.runs.inspect import inspect  # noqa: PLC0415  (as above)
 
     checkpoint = book.checkpoints([row.run_id]).get(row.run_id)
-    return not inspect(f"{caller.runs}/{row.run_id}", checkpoint=checkpoint).ended
+    try:
+        return not inspect(f"{caller.runs}/{row.run_id}", checkpoint=checkpoint).ended
+    except NoSuchRun:  # removed a moment ago
+        return False
 
 
 def reconcile(book: Registry, runs: str) -> None:
