@@ -38,6 +38,14 @@ class Agent:
         """Return the environment variable that can name another program."""
         return f"TMUXAGENTS_{self.name.upper()}"
 
+    def program_words(
+        self, environment: Mapping[str, str], commands: Mapping[str, Sequence[str]]
+    ) -> Sequence[str]:
+        """Return the words that start the program. `commands`: those in the user's settings, by agent."""
+        named = environment.get(self.program_variable)
+        own = [named or self.program, *self.program_arguments]
+        return own if named else commands.get(self.name, own)
+
     def key_variables(self, _key: str, _provider: str | None) -> Mapping[str, str]:
         """Return the variables that give the child an API key; none if only a login can."""
         return {}

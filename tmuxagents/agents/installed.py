@@ -73,9 +73,7 @@ def _program(
     agent: Agent, environment: Mapping[str, str], settings: Settings
 ) -> tuple[Sequence[str], str | None]:
     """Return the words that start an agent, and the path of its program, if it is there."""
-    named = environment.get(agent.program_variable)
-    own = [named or agent.program, *agent.program_arguments]
-    words = own if named else settings.agent_commands.get(agent.name, own)
+    words = agent.program_words(environment, settings.agent_commands)
     return words, process.find_program(words[0], environment.get("PATH", ""))
 
 

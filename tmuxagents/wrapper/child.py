@@ -53,7 +53,8 @@ class Start:
     def start(self, agent: Agent, live: Live | None, talk: Talk | None) -> tuple[int, tuple[int, int]] | None:
         """Start the child; return its pid and our ends of its stdout and stderr, None if it cannot start."""
         plan, prompt = self._claim.plan, self._claim.prompt
-        program = self._program(agent)
+        tried = plan.agent_command  # the program that was found and tried at the launch
+        program = tried or agent.program_words(self._environment, self._settings.agent_commands)
         surroundings = self._surroundings(agent, live)
         path = process.find_program(program[0], surroundings.get("PATH", ""))
         if path is None:
@@ -120,13 +121,6 @@ class Start:
             nesting=nesting,
             pane=None if live is None else os.environ,
         )
-
-    def _program(self, agent: Agent) -> list[str]:
-        if self._claim.plan.agent_command:  # the program that was found and tried at the launch
-            return list(self._claim.plan.agent_command)
-        named = self._environment.get(agent.program_variable)
-        own = [named or agent.program, *agent.program_arguments]
-        return own if named else self._settings.agent_commands.get(agent.name, own)
 
     def told(self, child: int) -> dict[str, Any]:
         """Return the fields of `run_started`, and record the child in the seal."""
