@@ -101,7 +101,8 @@ class JobKeeper:
         """Bring one run up to date with its job; say whether anything has changed."""
         run_dir = f"{self._runs}/{name}"
         if marker.get("state") == records.SUBMITTING:
-            return self._confirm(run_dir, marker, job)
+            self._confirm(run_dir, marker, job)
+            return True
         if job is None:
             if self._lasts(name, "absent", _ABSENT_S):
                 conclude(run_dir, never_came="Slurm has forgotten the job.", gone=True)
@@ -132,11 +133,11 @@ class JobKeeper:
         with ignoring(Unusable):
             commands.cancel(job.id, self._environment)
 
-    def _confirm(self, run_dir: str, marker: Mapping[str, Any], job: Job | None) -> bool:
+    def _confirm(self, run_dir: str, marker: Mapping[str, Any], job: Job | None) -> None:
         """Find out whether a run without a recorded job has one: its launcher may have been killed."""
         held = writing.lock(run_dir, 0.0, handed.SUBMIT_LOCK)
         if held is None:
-            return True
+            return
         try:
             marker = directory.read_machine(run_dir) or marker
             if job_of(marker) is None and job is not None:
@@ -145,7 +146,6 @@ class JobKeeper:
                 conclude(run_dir, never_came="The job was never handed in.", gone=True)
         finally:
             os.close(held)
-        return True
 
     def _lasts(self, name: str, what: str, limit_s: float) -> bool:
         """Say whether a run has been in this condition for as long as the limit."""
