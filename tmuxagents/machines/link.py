@@ -7,15 +7,12 @@ Touches: the state directory, processes.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sys
-import time
 
 from tmuxagents.cpython import ignoring
 from tmuxagents.runs import directory
 from tmuxagents.system import process, watcher_lock
-from tmuxagents.system.identity import secret
 from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
@@ -25,7 +22,6 @@ if TYPE_CHECKING:
 
 
 _MOST = 4096
-_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _AWAY = '"$@" &'  # sh exits at once, so the mirror is not our child
 
 
@@ -54,11 +50,7 @@ def unreachable(home: str) -> dict[str, float]:
 def read(home: str, host: str) -> Mapping[str, Any]:
     """Return the last record of a host."""
     text = directory.read_bytes(f"{folder(home)}/{host}.json", limit=_MOST)
-    try:
-        found = jsonline.decode(text) if text else {}
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
+    return directory.document_of(text) or {}
 
 
 def heard(home: str, host: str) -> tuple[float | None, float | None]:
@@ -69,17 +61,11 @@ def heard(home: str, host: str) -> tuple[float | None, float | None]:
 
 def write(home: str, host: str, *, heard_at: float | None, since: float | None, why: str | None) -> None:
     """Record whether a host answers. A failure does no harm: the next change is recorded again."""
-    path = f"{folder(home)}/{host}.json"
-    making = f"{path}.{secret()}"
+    from tmuxagents.runs import writing  # noqa: PLC0415  (`poll` only reads the record)
+
     document = {"v": 1, "host": host, "lastHeard": heard_at, "unreachableSince": since, "why": why}
     with ignoring(OSError):
-        os.makedirs(folder(home), mode=0o700, exist_ok=True)
-        handle = os.open(making, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            os.write(handle, jsonline.encode(document))
-        finally:
-            os.close(handle)
-        os.replace(making, path)
+        writing.replace(_made(home), f"{host}.json", jsonline.encode(document))
 
 
 # --- the mirror --------------------------------------------------------------------------------------------
@@ -108,16 +94,12 @@ def ensure_mirror(home: str, host: str, environment: Mapping[str, str]) -> bool:
 
 def take(home: str, host: str, limit_s: float = 0.0) -> int | None:
     """Take the right to be the mirror of a host; None if another process has it. Raises OSError."""
+    from tmuxagents.runs import writing  # noqa: PLC0415  (as above)
+
+    return writing.lock(_made(home), limit_s, f"{host}.lock")
+
+
+def _made(home: str) -> str:
+    """Make the folder of the records, if it is missing; return its real path."""
     os.makedirs(folder(home), mode=0o700, exist_ok=True)
-    deadline = time.monotonic() + limit_s
-    while True:
-        handle = os.open(f"{folder(home)}/{host}.lock", _FLAGS, 0o600)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(handle)
-        else:
-            return handle
-        if time.monotonic() >= deadline:
-            return None
-        time.sleep(0.05)
+    return os.path.realpath(folder(home))
