@@ -92,10 +92,8 @@ def problem_of(error: BaseException) -> tuple[TmuxAgentsError, str | None]:
         folder = f"{places.own_home(os.environ)}/hosts/{identity.host()}/logs"
         os.makedirs(folder, mode=0o700, exist_ok=True)
         path = f"{folder}/{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(f"tmuxagents {__version__}\n")
-            traceback.print_exception(error, file=file)
+        text = "".join([f"tmuxagents {__version__}\n", *traceback.format_exception(error)])
+        places.write_new(path, text.encode("utf-8", "backslashreplace"))
         log = path
     words = f"Something went wrong in tmuxagents itself: {type(error).__name__}."
     hint = f"the log to report is {log}" if log else "no log could be written"

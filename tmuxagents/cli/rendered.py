@@ -21,6 +21,7 @@ from tmuxagents.render.reading import StoryReader
 from tmuxagents.render.rows import Painter, worth_showing
 from tmuxagents.runs import output, words
 from tmuxagents.status import poll
+from tmuxagents.system import places
 from tmuxagents.text import jsonline, safe
 from tmuxagents.text.width import columns
 
@@ -102,18 +103,13 @@ def page(run_dirs: Iterable[str]) -> bytes:
 def write_page(path: str, text: bytes) -> None:
     """Write a page to a file, whole or not at all; only its owner may read it."""
     target = os.path.realpath(path)
-    making = f"{target}.{os.urandom(6).hex()}"
     try:
         if os.path.exists(target) and not os.path.isfile(target):  # a pipe or a device stays what it is
             with open(target, "wb") as file:
                 file.write(text)
             return
-        with open(os.open(making, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(text)
-        os.replace(making, target)
+        places.replace(target, text)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            os.unlink(making)
         raise Unusable(f"{safe.line(path)} cannot be written: {error.strerror}.", kind="file") from error
 
 

@@ -12,7 +12,7 @@ import os
 import stat
 
 from tmuxagents.errors import Unusable
-from tmuxagents.system.places import open_regular
+from tmuxagents.system import places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def read(path: str) -> bytes | None:
     """Return a file's content, None if there is none. Raises Unusable."""
     with _translated(path):
         try:
-            handle = open_regular(path)
+            handle = places.open_regular(path)
         except FileNotFoundError:
             return None
         with open(handle, "rb") as file:
@@ -48,19 +48,7 @@ def replace(path: str, before: bytes | None, after: bytes | None, *, private: bo
         if after is None:
             os.unlink(target)
             return
-        making = f"{target}.{os.urandom(6).hex()}"
-        handle = os.open(making, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            with open(handle, "wb") as file:
-                file.write(after)
-                file.flush()
-                _make_like(handle, target, private=private)
-                os.fsync(handle)
-            os.rename(making, target)
-        except BaseException:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(making)
-            raise
+        places.replace(target, after, finish=lambda handle: _make_like(handle, target, private=private))
 
 
 def _make_like(handle: int, target: str, *, private: bool) -> None:

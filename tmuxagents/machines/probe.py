@@ -92,7 +92,7 @@ def ask(host: Host, programs: Mapping[str, str], environment: Mapping[str, str])
     # During the probe a file lies here. A machine that sees it shares our files.
     shared = f"{above}/.tmuxagents-{token}"
     with contextlib.suppress(OSError):
-        os.close(os.open(shared, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        places.write_new(shared, b"")
     try:
         answer = ssh.run_line(host, "sh -s", input=script.encode(), timeout=_LIMIT_S, environment=environment)
     finally:

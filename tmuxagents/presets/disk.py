@@ -248,23 +248,15 @@ def write_new(path: str, text: str, *, shared: bool) -> None:
         refuse_outside(os.path.dirname(os.path.dirname(folder)), folder)
     _make_folders(folder, 0o755 if shared else 0o700)
     with opened_folder(os.path.realpath(folder, strict=True)) as handle:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        _write(os.open(os.path.basename(path), flags, 0o644 if shared else 0o600, dir_fd=handle), text)
+        name, mode = os.path.basename(path), 0o644 if shared else 0o600
+        places.write_new(name, text.encode("utf-8"), mode, folder=handle, finish=os.fsync)
 
 
 def replace(path: str, text: str) -> None:
     """Replace the text of a file in one step: a reader sees the old text or the new one."""
     target = os.path.realpath(path, strict=True)
-    making = f"{target}.new-{os.getpid()}"
     mode = stat.S_IMODE(os.stat(target).st_mode) & 0o755
-    try:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        _write(os.open(making, flags, mode), text)
-        os.rename(making, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(making)
-        raise
+    places.replace(target, text.encode("utf-8"), mode)
 
 
 def remove(path: str) -> None:
@@ -277,11 +269,3 @@ def _make_folders(folder: str, mode: int) -> None:
         _make_folders(os.path.dirname(folder), mode)
         with contextlib.suppress(FileExistsError):
             os.mkdir(folder, mode)
-
-
-def _write(handle: int, text: str) -> None:
-    try:
-        places.write_all(handle, text.encode("utf-8"))
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -68,11 +68,11 @@ def create(runs: str, plan: Plan, texts: Mapping[str, bytes]) -> str:
     try:
         made = {**texts, META: jsonline.encode(documents.meta(plan))}
         for name, text in made.items():
-            _write_new(f"{making}/{name}", text)
+            places.write_new(f"{making}/{name}", text)
         # First the seal: a large plan counts only if its seal knows it.
         os.makedirs(os.path.dirname(seal_of(path)), mode=0o700, exist_ok=True)
         unseal(path)  # the seal of a run of this name that was removed by hand
-        _write_new(seal_of(path), _sealing(made, far=MACHINE in made))
+        places.write_new(seal_of(path), _sealing(made, far=MACHINE in made))
         os.rename(making, path)
     except BaseException:
         _remove_made(making)
@@ -84,7 +84,7 @@ def create(runs: str, plan: Plan, texts: Mapping[str, bytes]) -> str:
 def begin_session(run_dir: str) -> None:
     """Make the child's session file, empty, if there is none: the child's umask might let others read it."""
     with ignoring(OSError):
-        _write_new(f"{run_dir}/{SESSION}", b"")
+        places.write_new(f"{run_dir}/{SESSION}", b"")
 
 
 def remove_unbegun(run_dir: str) -> None:
@@ -155,15 +155,6 @@ def _remove_made(making: str) -> None:
         os.rmdir(making)
 
 
-def _write_new(path: str, text: bytes, *, folder: int | None = None) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    handle = os.open(path, flags, 0o600, dir_fd=folder)
-    try:
-        places.write_all(handle, text)
-    finally:
-        os.close(handle)
-
-
 def reserve(run_dir: str) -> int | None:
     """Reserve disk space, so that the result fits on a full disk; closing the descriptor frees it."""
     try:
@@ -218,7 +209,7 @@ def claim(run_dir: str, wrapper: Mapping[str, Any]) -> bool:
     folder = open_folder(run_dir)
     name = f".{WRAPPER}.{secret()}"
     try:
-        _write_new(name, jsonline.encode(wrapper), folder=folder)
+        places.write_new(name, jsonline.encode(wrapper), folder=folder)
         os.link(name, WRAPPER, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
     except FileExistsError:
         return False
@@ -267,7 +258,7 @@ def replace(run_dir: str, name: str, text: bytes) -> None:
     making = f".{name}.{secret()}"
     try:
         try:
-            _write_new(making, text, folder=folder)
+            places.write_new(making, text, folder=folder)
             try:
                 os.rename(making, name, src_dir_fd=folder, dst_dir_fd=folder)
             except IsADirectoryError:
@@ -319,7 +310,7 @@ def announce(run_dir: str) -> bool:
     """Claim the announcement of a run; say whether it was still free. Raises OSError."""
     folder = open_folder(run_dir)
     try:
-        _write_new(ANNOUNCED, b"", folder=folder)
+        places.write_new(ANNOUNCED, b"", folder=folder)
     except FileExistsError:
         return False
     finally:

@@ -1,7 +1,7 @@
 """The files and folders that the environment names, and whether other users could have written them.
 
-The state directory must be ours alone. A settings file must be ours or root's. `open_regular` and `write_all`
-are for any file; they are here because all our processes import this module.
+The state directory must be ours alone. A settings file must be ours or root's. What reads and
+writes any file (from `open_regular` on) is here because all our processes import this module.
 
 Touches: the environment and its folders.
 """
@@ -12,14 +12,17 @@ import errno
 import os
 import stat
 
+from tmuxagents.cpython import ignoring
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 
 _NO_FILE = "it is no regular file"
 _LIMIT = 1024 * 1024
 _READ = os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _OURS_IN_IT = ("runs", "hosts", "sealed")
 _MOST_LINKS = 40  # as the kernel has it
 _LONGEST_PID = 10  # digits
@@ -247,6 +250,50 @@ def write_all(handle: int, text: bytes) -> None:
     view = memoryview(text)
     while view:
         view = view[os.write(handle, view) :]
+
+
+def write_new(
+    path: str,
+    text: bytes,
+    mode: int = 0o600,
+    *,
+    folder: int | None = None,
+    finish: Callable[[int], object] | None = None,
+) -> None:
+    """Make a file that is not there yet; no link is followed. `finish` gets it before it is closed.
+
+    Raises OSError; FileExistsError if something is there.
+    """
+    handle = os.open(path, _NEW, mode, dir_fd=folder)
+    try:
+        write_all(handle, text)
+        if finish is not None:
+            finish(handle)
+    finally:
+        os.close(handle)
+
+
+def replace(
+    path: str, text: bytes, mode: int = 0o600, *, finish: Callable[[int], object] | None = None
+) -> None:
+    """Replace a file, whole or not at all, even if the power fails. Raises OSError.
+
+    `finish` gets the new file before it takes its place. In a run directory runs/writing replaces files.
+    """
+
+    def kept(handle: int) -> None:
+        if finish is not None:
+            finish(handle)
+        os.fsync(handle)
+
+    making = f"{path}.{os.urandom(6).hex()}"
+    try:
+        write_new(making, text, mode, finish=kept)
+        os.rename(making, path)
+    except BaseException:
+        with ignoring(OSError):
+            os.unlink(making)
+        raise
 
 
 def only_we_write(facts: os.stat_result) -> bool:

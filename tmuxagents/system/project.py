@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 
 from tmuxagents.cpython import ignoring
+from tmuxagents.system import places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,12 +79,8 @@ def link(project: str, run_dir: str) -> bool:
     if folder is None:
         return False
     try:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        with (
-            ignoring(FileExistsError),
-            open(os.open(".gitignore", flags, 0o644, dir_fd=folder), "wb") as file,
-        ):
-            file.write(b"*\n")
+        with ignoring(FileExistsError):
+            places.write_new(".gitignore", b"*\n", 0o644, folder=folder)
         os.symlink(run_dir, os.path.basename(run_dir), dir_fd=folder)
     except OSError:
         return False
