@@ -206,11 +206,8 @@ _CREDENTIALS = frozenset({"KEY", "TOKEN", "PROFILE", "PROJECT", "CREDENTIALS", "
 
 def parse(text: bytes | None) -> dict[str, dict[str, Any]]:
     """Return the valid entries of a cache."""
-    try:
-        document = json.loads(text or b"")
-    except (ValueError, RecursionError):
-        return {}
-    entries = document.get("agents") if isinstance(document, dict) and document.get("v") == 1 else None
+    document = directory.document_of(text) or {}
+    entries = document.get("agents") if document.get("v") == 1 else None
     if not isinstance(entries, dict):
         return {}
     return {key: entry for key, entry in entries.items() if _makes_sense(entry)}

@@ -75,11 +75,8 @@ def serve(home: str, lifeline: Lifeline, out: int) -> None:
             beat_at = now
         speaks = requests.poll(1000 * (ROUND_S if runs or talking else _IDLE_S))
         for line in lifeline.lines() if speaks else ():
-            try:
-                asked = jsonline.decode(line)
-            except ValueError:
-                continue
-            run_id = asked.get("run") if isinstance(asked, dict) else None
+            asked = directory.document_of(line) or {}
+            run_id = asked.get("run")
             if isinstance(run_id, str) and is_run_id(run_id):
                 at = asked.get("at")
                 runs[run_id] = FollowedRun(f"{home}/runs", run_id, at if isinstance(at, dict) else {})

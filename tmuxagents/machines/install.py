@@ -12,6 +12,7 @@ import shlex
 from tmuxagents.errors import NotPossible, Unusable
 from tmuxagents.machines import build, ssh
 from tmuxagents.machines.refusals import Unreachable
+from tmuxagents.runs import directory
 from tmuxagents.system import shipped
 from tmuxagents.text import safe
 
@@ -87,11 +88,7 @@ def read_agents(host: Host, environment: Mapping[str, str]) -> list[dict[str, An
 
 def parse_agents(text: bytes) -> list[dict[str, Any]] | None:
     """Return the installed agents in the output of `agents --json`; None if it is something else."""
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    found = document.get("agents") if isinstance(document, dict) else None
+    found = (directory.document_of(text) or {}).get("agents")
     if not isinstance(found, list):
         return None
     named = [one for one in found if isinstance(one, dict) and isinstance(one.get("name"), str)]

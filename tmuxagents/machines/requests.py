@@ -5,7 +5,8 @@ from __future__ import annotations
 from tmuxagents.errors import NotPossible, Unusable
 from tmuxagents.machines import hosts, refusals, ssh
 from tmuxagents.records import SUBMITTED
-from tmuxagents.text import jsonline, safe
+from tmuxagents.runs import directory
+from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,11 +56,8 @@ def ask(  # noqa: PLR0913  (what goes there, and how long it may take)
     answer = ssh.run(host, words, input=text, timeout=limit_s, environment=environment, greeting=greeting)
     lines = answer.out.removeprefix(HELLO).strip().splitlines()
     for line in (*reversed(lines), *reversed(answer.err.encode("utf-8", "replace").splitlines())):
-        try:
-            found = jsonline.decode(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(found, dict):
+        found = directory.document_of(line)
+        if found is not None:
             if "error" in found:
                 raise refusals.of_document(found, host.name)
             return found
