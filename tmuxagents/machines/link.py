@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 
 _MOST = 4096
-_AWAY = '"$@" &'  # sh exits at once, so the mirror is not our child
 
 
 def folder(home: str) -> str:
@@ -74,19 +73,13 @@ def write(home: str, host: str, *, heard_at: float | None, since: float | None, 
 def ensure_mirror(home: str, host: str, environment: Mapping[str, str]) -> bool:
     """Start the mirror of a host unless one works; say whether one was started. Do not wait for it."""
     around = {**watcher_lock.surroundings(home, environment), "TMUXAGENTS_ROLE": "mirror"}
-    command = ["/bin/sh", "-c", _AWAY, "sh", sys.executable, "-P", "-m", "tmuxagents", "_far", "mirror", host]
+    argv = [sys.executable, "-P", "-m", "tmuxagents", "_far", "mirror", host]
     try:
         held = take(home, host)
         if held is None:
             return False
         os.close(held)
-        nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-        try:
-            shell = process.spawn(command[0], command, around, streams=(nothing, nothing, nothing))
-        finally:
-            os.close(nothing)
-        with ignoring(ChildProcessError):
-            os.waitpid(shell, 0)
+        process.start_away(argv, around)
     except OSError:
         return False
     return True

@@ -41,6 +41,8 @@ __all__ = [  # of system/identity, for other modules
 ]
 
 _PR_SET_CHILD_SUBREAPER = 36
+# sh exits at once, so the program is not our child. A dead child would stay a zombie in a living wrapper.
+_AWAY = '"$@" &'
 _PIPE_SIZE = 256 * 1024
 # KILL and STOP cannot be set; the two that libc keeps for itself (32 and 33) must not be.
 _ALL_SIGNALS = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
@@ -141,6 +143,22 @@ def spawn(
     if own_session:
         return os.posix_spawn(path, argv, environment, setsid=True, **usual)
     return os.posix_spawn(path, argv, environment, setpgroup=0, **usual)
+
+
+def start_away(argv: list[str], environment: Mapping[str, str], *, handed: int | None = None) -> None:
+    """Start a program that is not our child, with its streams on /dev/null. Raises as `spawn` does.
+
+    `handed`: the descriptor that the program gets as its stdout.
+    """
+    command = ["/bin/sh", "-c", _AWAY, "sh", *argv]
+    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        stdout = nothing if handed is None else handed
+        shell = spawn(command[0], command, environment, streams=(nothing, stdout, nothing))
+    finally:
+        os.close(nothing)
+    with ignoring(ChildProcessError):  # another thread of this process reaps all children
+        os.waitpid(shell, 0)
 
 
 def open_standard_streams() -> None:

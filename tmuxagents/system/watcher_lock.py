@@ -30,9 +30,7 @@ _BOOT = f"{os.path.dirname(os.path.dirname(os.path.abspath(__file__)))}/_watch.p
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _LOG_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MOST_LOG = 256 * 1024
-_HANDED = 1  # the descriptor on which a new watcher gets the lock; sh does not use it
-# sh exits at once, so the watcher is not our child. A dead child would stay a zombie in a living wrapper.
-_AWAY = '"$@" &'
+_HANDED = 1  # the descriptor on which a new watcher gets the lock: its stdout, which sh does not use
 # The variables that a watcher keeps from its starter: they lead to programs, settings and tmux servers,
 # and for onEnd to the person's screen. It keeps nothing of a run.
 _KEPT = frozenset(
@@ -57,15 +55,8 @@ def ensure(home: str, environment: Mapping[str, str] | None = None) -> bool:
         if held is None:
             return False
         try:
-            command = ["/bin/sh", "-c", _AWAY, "sh", *argv(home, str(_HANDED))]
             its_own = surroundings(home, os.environ if environment is None else environment)
-            nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-            try:
-                shell = process.spawn(command[0], command, its_own, streams=(nothing, held, nothing))
-            finally:
-                os.close(nothing)
-            with ignoring(ChildProcessError):  # another thread of this process reaps all children
-                os.waitpid(shell, 0)
+            process.start_away(argv(home, str(_HANDED)), its_own, handed=held)
         finally:
             os.close(held)
     except (OSError, ValueError, TmuxAgentsError):
