@@ -14,6 +14,7 @@ from tmuxagents import tmux
 from tmuxagents.errors import BadRequest, Unusable
 from tmuxagents.integrate import disk, own_text, tmux_texts
 from tmuxagents.integrate.plan import FILE, SERVER, Integration, Step, file_step
+from tmuxagents.system import places
 from tmuxagents.tmux import place, style
 
 TYPE_CHECKING = False
@@ -107,7 +108,7 @@ def _sockets(
 
 def _files(environment: Mapping[str, str], wanted: WantedTmux) -> Iterator[Step]:
     # tmux reads all of these that exist, in this order.
-    home = environment.get("HOME") or os.path.expanduser("~")
+    home = places.user_home(environment)
     folders = dict.fromkeys(filter(None, (environment.get("XDG_CONFIG_HOME"), f"{home}/.config")))
     paths = [f"{home}/.tmux.conf", *(f"{folder}/tmux/tmux.conf" for folder in folders)]
     distinct = {os.path.realpath(path): path for path in paths}.values()  # of links, the later path

@@ -55,7 +55,7 @@ _left_open: list[Registry] = []
 class Caller:
     """The caller of a command, and where it was called."""
 
-    __slots__ = ("_checked", "_home", "_of_user", "_project", "folder", "owner", "taken_over")
+    __slots__ = ("_checked", "_home", "_project", "_user_home", "folder", "owner", "taken_over")
 
     def __init__(self, environment: Mapping[str, str], folder: str) -> None:
         self.folder = folder
@@ -64,7 +64,7 @@ class Caller:
         self.owner = next(filter(None, map(environment.get, OWNERS)), None)
         # Runs of another session that this one continues, as a fork does.
         self.taken_over = tuple(filter(is_run_id, environment.get("TMUXAGENTS_RUNS", "").split()))
-        self._of_user = environment.get("HOME")
+        self._user_home = places.user_home(environment)
         self._project: str | None = None
 
     @property
@@ -86,7 +86,7 @@ class Caller:
         if self._project is None:
             from tmuxagents.system import project  # noqa: PLC0415  (few callers ask)
 
-            self._project = project.project_of(self.folder, self._of_user or os.path.expanduser("~"))
+            self._project = project.project_of(self.folder, self._user_home)
         return self._project
 
     @property
