@@ -24,7 +24,7 @@ if __name__ == "__main__":
 
 from tmuxagents.agents.base import FOLDER_VARIABLE
 from tmuxagents.agents.codex.command import AGENT
-from tmuxagents.agents.hooks.bridge import WrapperPipes
+from tmuxagents.agents.hooks.bridge import WrapperPipes, end
 from tmuxagents.cpython import ignoring
 from tmuxagents.runs import directory
 from tmuxagents.runs.events import STEER, STOP, InboxMessage
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 _SERVES_WITHIN_S = 15.0
 _LOOK_EVERY_S = 0.02
-_TERM_S = 1.5  # for the screen and the server, each
 _CANNOT, _SIGNALLED = 2, 128
 _NOTIFIES = b'{"method":'
 
@@ -188,8 +187,8 @@ class CodexBridge(WrapperPipes):
             print(f"The app server of Codex has gone: {error}", file=sys.stderr)  # noqa: T201  (the wrapper records it)
             return 1
         finally:
-            _end(self._screen)
-            _end(self._server)
+            end(self._screen)
+            end(self._server)
             with ignoring(OSError):  # the wrapper tries again
                 removal.remove(self._folder)
 
@@ -287,25 +286,6 @@ class CodexBridge(WrapperPipes):
     def is_idle(self) -> bool:
         """Say whether no turn runs, and nothing is open."""
         return self._talker.is_idle
-
-
-def _end(process: subprocess.Popen[bytes] | None) -> None:
-    """End a process with its group: a program may be a launcher that passes no signal on."""
-    if process is None or process.poll() is not None:
-        return
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        group = os.getpgid(process.pid)
-        if group != os.getpgrp():
-            os.killpg(group, number)
-        elif number == signal.SIGTERM and group == os.getpid():
-            os.killpg(group, number)  # our own group: we only note the signal
-        else:
-            process.send_signal(number)
-        try:
-            process.wait(_TERM_S)
-        except subprocess.TimeoutExpired:
-            continue
-        return
 
 
 def main(program: Sequence[str]) -> int:

@@ -109,11 +109,11 @@ class HookBridge(WrapperPipes):
             self.news()  # its last lines, before we end it
             raise
         else:
-            _end(child)
+            _end_agent(child)
             self.ended()
             return code
         finally:
-            _end(child)
+            _end_agent(child)
             with ignoring(OSError):  # the wrapper tries again
                 removal.remove(self.folder)
 
@@ -235,21 +235,26 @@ class GrowingFile:
             yield from lines
 
 
-def _end(child: subprocess.Popen[bytes] | None) -> None:
-    """End the agent, if it has not ended, and wait for it.
+def end(child: subprocess.Popen[bytes] | None) -> None:
+    """End a program with its group, if it has not ended, and wait for it. SIGTERM must not end us.
 
-    A launcher may pass no signal on, so our whole group gets it.
+    The program may be a launcher that passes no signal on.
     """
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     for number in (signal.SIGTERM, signal.SIGKILL):
         if child is None or child.poll() is not None:
             return
-        if number == signal.SIGTERM and os.getpgrp() == os.getpid():
-            os.killpg(0, number)
+        group = os.getpgid(child.pid)
+        if group != os.getpgrp() or (number == signal.SIGTERM and group == os.getpid()):
+            os.killpg(group, number)
         else:
             child.send_signal(number)
         with ignoring(subprocess.TimeoutExpired):
             child.wait(_TERM_S)
+
+
+def _end_agent(child: subprocess.Popen[bytes] | None) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the agent is in our group
+    end(child)
 
 
 def _leave(number: int, _frame: object) -> NoReturn:
