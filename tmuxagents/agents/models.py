@@ -46,8 +46,7 @@ class WantedModel(NamedTuple):
     @property
     def shown(self) -> str:
         """Return the name on one line, for a message: a name from a clone could hold a second message."""
-        name = safe.line(self.name)
-        return f'"{name}"' if len(name) <= _SHOWN else f'"{name[:_SHOWN]}…"'
+        return f'"{safe.first_letters(safe.line(self.name), _SHOWN)}"'
 
 
 class Resolved(NamedTuple):

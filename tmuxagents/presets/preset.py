@@ -14,6 +14,7 @@ from typing import NamedTuple
 from tmuxagents.errors import BadConfig, Fault
 from tmuxagents.presets import fields as preset_fields
 from tmuxagents.presets.fields import BODY, GLOBAL, NAME, PRESET, PROFILE, PROJECT, Flaw
+from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -261,7 +262,7 @@ def _drop_refused(preset: Preset, reader: FieldReader, *, full_profiles: bool) -
         words = "{path}: a project's preset may not set {key}; it is ignored"
     for key in dropped:
         if preset.kind == PRESET or key in preset.fields:
-            shown = key if len(key) <= LONGEST_NAME else f"{key[:LONGEST_NAME]}…"
+            shown = safe.first_letters(key, LONGEST_NAME)
             preset.warnings.append(words.format(key=shown, name=preset.name, path=preset.path))
         if key != BODY:  # the text below the header has the same name, and stays
             preset.fields.pop(key, None)

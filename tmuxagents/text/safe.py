@@ -63,6 +63,11 @@ def cut(raw: str, width: int) -> str:
     return raw if len(raw) <= width else (raw[: max(0, width - 3)] + "...")[:width]
 
 
+def first_letters(raw: str, most: int) -> str:
+    """Return the first `most` characters, with an ellipsis if there are more."""
+    return raw if len(raw) <= most else f"{raw[:most]}…"
+
+
 # --- long texts -------------------------------------------------------------------------------------------
 
 

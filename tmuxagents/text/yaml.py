@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 import yaml
 
+from tmuxagents.text import safe
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -190,7 +192,7 @@ class _Reader:
             if not isinstance(event, yaml.ScalarEvent):
                 raise self._refusal("a key must be a word")
             key = self._text(event)
-            shown = key if len(key) <= _MOST_SHOWN else f"{key[:_MOST_SHOWN]}…"
+            shown = safe.first_letters(key, _MOST_SHOWN)
             if key in values:
                 raise self._refusal(f'the key "{shown}" is there twice', field=shown)
             if not path:
