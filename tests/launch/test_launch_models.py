@@ -22,15 +22,6 @@ if TYPE_CHECKING:
     from tests.harness import Home, ModelServer
 
 
-@pytest.fixture
-def real(desk: Desk, models: ModelServer) -> Desk:
-    """Return a desk with the real pi and without a default model."""
-    environment = desk.home.environment
-    environment |= {"TMUXAGENTS_PI": real_pi(), "PI_CODING_AGENT_DIR": str(models.agent_dir)}
-    environment["TMUXAGENTS_DEFAULT_MODEL"] = ""
-    return desk
-
-
 @pytest.mark.parametrize(
     ("options", "kind", "exit_code"),
     [

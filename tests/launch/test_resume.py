@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scripts import model_turns
-from tests.harness import REPOSITORY, eventually, real_pi, stop
+from tests.harness import REPOSITORY, eventually, stop
 from tests.status.watchers import checked
 from tmuxagents.runs import directory
 from tmuxagents.system import process
@@ -83,15 +83,6 @@ def have_talked(desk: Desk, run_id: str, cwd: str | None = None) -> bytes:
 
 
 # --- the real pi ------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def real(desk: Desk, models: ModelServer) -> Desk:
-    """Return a desk with the real pi."""
-    environment = desk.home.environment
-    environment |= {"TMUXAGENTS_PI": real_pi(), "PI_CODING_AGENT_DIR": str(models.agent_dir)}
-    environment["TMUXAGENTS_DEFAULT_MODEL"] = ""
-    return desk
 
 
 def heard(models: ModelServer, task: str) -> list[tuple[str, str]]:

@@ -5,17 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.presets.preset_files import bad, file, preset, profile, text_file
+from tests.presets.shelf import EXAMPLE
 from tmuxagents.presets import preset as presets_preset
 from tmuxagents.presets.preset import BadPreset
 
-EXAMPLE = """---
-name: repo-scout
-description: Finds its way around a repository
-model: github-copilot/gpt-4o
-tools: read,grep,find,ls
----
-Look around quickly, report what you found in a few lines, change nothing.
-"""
 REFUSING = (
     'Warning: Refusing to load {} from project-local profile "p" in /home/dev/app/.pi/agent-profiles/a.md. '
     "Move the profile to the global directory (~/.pi/agent/agent-profiles/) or use environment variables."

@@ -19,23 +19,11 @@ from tmuxagents.registry import rows as registry_rows
 from tmuxagents.registry.database import Row, Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable
 
     from tmuxagents.registry.database import Registry
 
 pytestmark = pytest.mark.usefixtures("nothing_hangs")
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    return str(tmp_path / "hosts" / "here" / "registry.db")
-
-
-@pytest.fixture
-def book() -> Iterator[Registry]:
-    with database.open_memory() as made:
-        yield made
 
 
 # --- never taken back ---

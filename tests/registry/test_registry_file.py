@@ -30,17 +30,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("nothing_hangs")
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    return str(tmp_path / "hosts" / "here" / "registry.db")
-
-
-@pytest.fixture
-def book() -> Iterator[Registry]:
-    with database.open_memory() as made:
-        yield made
-
-
 def contents(path: str) -> bytes:
     with open(path, "rb") as file:
         return file.read()

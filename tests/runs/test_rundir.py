@@ -17,7 +17,8 @@ from tests import obstacles
 from tests.apart import NOBODY, Apart, apart
 from tests.harness import eventually
 from tests.obstacles import FIFO, FOLDER, HUGE, LINK, NOTHING
-from tmuxagents.runs import directory, documents, writing
+from tests.runs.run_files import RESULT, WRAPPER, read_meta
+from tmuxagents.runs import directory, writing
 from tmuxagents.runs.logs import Appender
 
 if TYPE_CHECKING:
@@ -25,19 +26,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.usefixtures("nothing_hangs")
 
-RUN = "0123456789abcdef"
-META = {"v": 1, "runId": RUN, "task": "Zähle 'a' und \"b\" \N{GRINNING FACE}\n\x01\udc80", "cwd": "/x/\udcff"}
-WRAPPER = {"v": 1, "host": "h", "bootId": "b", "pidNamespace": 3, "pid": 4, "startTime": 5, "tmux": {}}
-RESULT = {"v": 1, "status": "completed", "reason": "done", "output": "fine"}
-
-
-def _read_meta(run_dir: str) -> object:
-    plan = directory.read_plan(run_dir)
-    return None if plan is None else documents.meta(plan)
-
-
 DOCUMENTS: dict[str, Callable[[str], object]] = {
-    directory.META: _read_meta,
+    directory.META: read_meta,
     directory.RESULT: directory.read_result,
     directory.WRAPPER: directory.read_wrapper,
 }

@@ -22,7 +22,8 @@ from tests import obstacles
 from tests.apart import NOBODY, Apart, apart, at_once, file_size, mount_privately, mount_tmpfs, running
 from tests.harness import eventually
 from tests.obstacles import FIFO, FOLDER, LINK
-from tmuxagents.runs import directory, documents
+from tests.runs.run_files import META, RESULT, RUN, WRAPPER, read_meta
+from tmuxagents.runs import directory
 from tmuxagents.runs import writing as runs_writing
 from tmuxagents.runs.documents import plan_of
 from tmuxagents.runs.logs import Appender
@@ -33,16 +34,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.usefixtures("nothing_hangs")
 
-RUN = "0123456789abcdef"
-META = {"v": 1, "runId": RUN, "task": "Zähle 'a' und \"b\" \N{GRINNING FACE}\n\x01\udc80", "cwd": "/x/\udcff"}
-WRAPPER = {"v": 1, "host": "h", "bootId": "b", "pidNamespace": 3, "pid": 4, "startTime": 5, "tmux": {}}
-RESULT = {"v": 1, "status": "completed", "reason": "done", "output": "fine"}
 LARGE = {"fill": "x" * 300_000}  # a document that takes a while to write
-
-
-def _meta(run_dir: str) -> object:
-    plan = directory.read_plan(run_dir)
-    return None if plan is None else documents.meta(plan)
 
 
 def names(folder: str) -> list[str]:
@@ -72,7 +64,7 @@ def test_a_run_is_made_of_its_plan_and_its_texts(tmp_path: Path) -> None:
     assert made == f"{runs}/{RUN}"
     assert names(runs) == [RUN]
     assert names(made) == [directory.META, directory.PROMPT, directory.SYSTEM_PROMPT]
-    assert _meta(made) == META
+    assert read_meta(made) == META
     assert Path(made, directory.PROMPT).read_bytes() == b"do \0 it\xff"
 
 
@@ -130,7 +122,7 @@ def test_the_same_run_is_not_made_twice(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=RUN):
         runs_writing.create(runs, plan_of({**META, "task": "second"}), {directory.PROMPT: b"second"})
     assert names(runs) == [RUN]
-    assert _meta(made) == META
+    assert read_meta(made) == META
     assert directory.read_bytes(f"{made}/{directory.PROMPT}") == b"first"
 
 
@@ -184,7 +176,7 @@ def test_a_run_is_whole_or_not_there_when_its_maker_is_killed(tmp_path: Path) ->
     assert torn
     assert all(name.startswith(".new-") for name in torn)
     for name in whole:
-        assert _meta(f"{runs}/{name}") == {**LARGE, "runId": name}
+        assert read_meta(f"{runs}/{name}") == {**LARGE, "runId": name}
         assert directory.read_bytes(f"{runs}/{name}/{directory.PROMPT}") == prompt
         assert directory.read_bytes(f"{runs}/{name}/append.md") == prompt
 
@@ -226,7 +218,7 @@ def test_a_full_disk_leaves_nothing_of_a_run(tmp_path: Path) -> None:
 def test_a_task_of_1_mb_of_anything_can_be_read_again(tmp_path: Path) -> None:
     meta = {**META, "task": "\x01" * 1_000_000}
     made = runs_writing.create(str(tmp_path), plan_of(meta), {})
-    assert _meta(made) == meta
+    assert read_meta(made) == meta
 
 
 # --- the lock ---------------------------------------------------------------------------------------------
@@ -701,7 +693,7 @@ class Claimed:
     def restore(self) -> bool:
         """Restore the missing parts; check that they are there."""
         gone = runs_writing.restore(self.run_dir, plan_of(META), WRAPPER, self.place)
-        assert _meta(self.run_dir) == META
+        assert read_meta(self.run_dir) == META
         assert directory.read_wrapper(self.run_dir) == WRAPPER
         assert mode(self.run_dir) == 0o700
         return gone
