@@ -11,6 +11,7 @@ import fcntl
 import os
 
 from tmuxagents.cpython import ignoring
+from tmuxagents.system.identity import secret
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def _opened(path: str) -> int:
     except OSError as error:
         if error.errno not in _IN_THE_WAY:
             raise
-    os.rename(path, f"{os.path.dirname(path)}/{ASIDE}{os.path.basename(path)}-{os.urandom(6).hex()}")
+    os.rename(path, f"{os.path.dirname(path)}/{ASIDE}{os.path.basename(path)}-{secret()}")
     return os.open(path, _FLAGS | os.O_CREAT, 0o600)
 
 

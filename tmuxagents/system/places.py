@@ -1,7 +1,7 @@
 """The files and folders that the environment names, and whether other users could have written them.
 
-The state directory must be ours alone. A settings file must be ours or root's. What reads and
-writes any file (from `open_regular` on) is here because all our processes import this module.
+The state directory must be ours alone. A settings file must be ours or root's. What reads and writes any file
+(from `open_regular` on) is here because all our processes import this module.
 
 Touches: the environment and its folders.
 """
@@ -13,6 +13,7 @@ import os
 import stat
 
 from tmuxagents.cpython import ignoring
+from tmuxagents.system.identity import secret
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -286,7 +287,7 @@ def replace(
             finish(handle)
         os.fsync(handle)
 
-    making = f"{path}.{os.urandom(6).hex()}"
+    making = f"{path}.{secret()}"
     try:
         write_new(making, text, mode, finish=kept)
         os.rename(making, path)
