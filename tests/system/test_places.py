@@ -365,3 +365,23 @@ if os.getuid() == 0:  # only root can make files of another user
             return places.read_named("/settings.json").text
 
         assert apart(act) == TEXT
+
+
+# --- the tmux server around us ---
+
+
+@pytest.mark.parametrize(
+    ("text", "server"),
+    [
+        ("/tmp/tmux-0/default,17,$0", ("/tmp/tmux-0/default", 17, "$0")),
+        ("/tmp/a,b,17,0", ("/tmp/a,b", 17, "0")),
+        ("/tmp/s,17", ("/tmp/s", 17, "")),
+        ("/tmp/s,x,0", ("/tmp/s", None, "0")),
+        ("/tmp/s,²,0", ("/tmp/s", None, "0")),
+        (f"/tmp/s,{'9' * 5000},0", ("/tmp/s", None, "0")),
+        ("", ("", None, "")),
+    ],
+)
+def test_an_odd_variable_of_tmux_names_no_server(text: str, server: tuple[str, int | None, str]) -> None:
+    assert places.tmux_server({"TMUX": text}) == server
+    assert places.tmux_server({}) == ("", None, "")
