@@ -62,7 +62,7 @@ def check_machine(
         # Making the registry tests the disk's file locks, without which no program could conclude a run.
         lookup.with_registry(caller, lambda _: None)
     if process.find_program("tmux", environment.get("PATH", "")) is None:
-        raise Unusable("There is no tmux on PATH.", kind="tmux-missing", hint="install it: apt install tmux")
+        raise tmux.no_tmux()
     tmux.refuse_impossible(place.socket)
     if tmux.is_denied(place.socket):
         raise _not_allowed(f"tmux at {place.socket} may not be used", caller, place)

@@ -12,7 +12,7 @@ import time
 from typing import NamedTuple
 
 from tmuxagents.errors import Unusable
-from tmuxagents.machines import build, hosts, ssh
+from tmuxagents.machines import build, hosts, refusals, ssh
 from tmuxagents.system import identity, places, shipped
 from tmuxagents.text import figures, safe
 from tmuxagents.text.checks import BROKEN, Check, broken, warning
@@ -218,15 +218,17 @@ def _extras(host: Host, found: FarFacts) -> Iterator[Check]:
 
 
 def _installed(host: Host, found: FarFacts) -> Iterator[Check]:
-    if host.version:
-        try:
-            build.refuse_other(host)
-        except Unusable as error:
-            yield broken("tmuxagents", error.message, error.hint)
-            return
-        message = f"{host.name} has no tmuxagents at {host.command[-1]} any more."
-        missing = broken("tmuxagents", message, f"tmuxagents hosts add {host.name}")
-        yield Check("tmuxagents", f"{host.version} at {host.command[-1]}") if found.is_installed else missing
+    if not host.version:
+        return
+    program = host.command[-1]
+    try:
+        build.refuse_other(host)
+        if not found.is_installed:
+            raise refusals.not_installed(host.name, program)
+    except Unusable as error:
+        yield broken("tmuxagents", error.message, error.hint)
+    else:
+        yield Check("tmuxagents", f"{host.version} at {program}")
 
 
 _LOOKS = (_programs, _agents, _clock, _folders, _extras, _installed)

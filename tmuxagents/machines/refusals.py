@@ -72,6 +72,12 @@ _MEANINGS = (
 )
 
 
+def not_installed(name: str, program: str) -> Unusable:
+    """Return the error that a host has lost its tmuxagents."""
+    message = f"{name} has no tmuxagents at {program} any more."
+    return Unusable(message, kind="far-missing", hint=f"tmuxagents hosts add {name}")
+
+
 class Unreachable(Unusable):
     """The machine did not answer, or the connection to it broke: nothing is known of its runs."""
 

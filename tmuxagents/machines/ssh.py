@@ -134,8 +134,7 @@ def run(  # noqa: PLR0913  (what goes there, and how long it may take)
         greeting=greeting,
     )
     if answer.code in _NOT_FOUND:
-        message = f"{host.name} has no tmuxagents at {host.command[-1]} any more."
-        raise Unusable(message, kind="far-missing", hint=f"tmuxagents hosts add {host.name}")
+        raise refusals.not_installed(host.name, host.command[-1])
     return answer
 
 

@@ -12,7 +12,7 @@ docs/architecture.md lists the calls that do without libtmux, and why.
 from __future__ import annotations
 
 from tmuxagents.tmux import script, servers
-from tmuxagents.tmux.runner import Denied, NoServer, Runner, TmuxRefused, Unanswered, client_version
+from tmuxagents.tmux.runner import Denied, NoServer, Runner, TmuxRefused, Unanswered, client_version, no_tmux
 from tmuxagents.tmux.servers import (
     ServerLife,
     TmuxCaller,
@@ -53,6 +53,7 @@ __all__ = [
     "is_denied",
     "listening",
     "may_be_made",
+    "no_tmux",
     "refuse_impossible",
     "socket_folder",
 ]

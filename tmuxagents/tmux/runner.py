@@ -186,8 +186,7 @@ def _spawn(
         hint = "is its server stopped? A look: ps -C tmux -o pid,stat,args"
         raise Unanswered(message, kind="tmux-unreachable", hint=hint) from error
     except (FileNotFoundError, PermissionError) as error:
-        message = "There is no tmux on PATH."
-        raise Unusable(message, kind="tmux-missing", hint="install it: apt install tmux") from error
+        raise no_tmux() from error
     except OSError as error:  # no more processes, descriptors or memory
         message = f"tmux cannot be started: {error.strerror}."
         raise Unusable(message, kind="tmux-unreachable", hint="what is used up? ulimit -a") from error
@@ -219,6 +218,11 @@ def client_version() -> str:
         refuse_old(version if name == "tmux" else "", "The tmux on PATH")
         _client = version
     return _client
+
+
+def no_tmux() -> Unusable:
+    """Return the error that there is no tmux."""
+    return Unusable("There is no tmux on PATH.", kind="tmux-missing", hint="install it: apt install tmux")
 
 
 def refuse_old(version: str, what: str) -> None:
