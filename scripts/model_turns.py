@@ -145,9 +145,15 @@ def said_by_user(message: Json) -> str:
 
 
 def text_of(message: Json) -> str:
-    """Join the text of a message, which is one string or a list of parts."""
-    content = message.get("content") or ""
-    return content if isinstance(content, str) else "\n".join(str(part.get("text", "")) for part in content)
+    """Return the text of a message."""
+    return joined(message.get("content"))
+
+
+def joined(content: Any) -> str:
+    """Join what may be one text or a list of parts."""
+    if isinstance(content, list):
+        return "\n".join(str(part.get("text", "")) for part in content)
+    return str(content or "")
 
 
 def prompts(messages: list[Json]) -> list[Json]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scripts import model_tools
-from scripts.model_turns import Asked, pieces, spoken, told, usage_of
+from scripts.model_turns import Asked, joined, pieces, spoken, told, usage_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ KINDS = {
 
 def asked(_: str, request: Json) -> Asked:
     """Read a request."""
-    messages = [{"role": "system", "content": text_of(request.get("system"))}]
+    messages = [{"role": "system", "content": joined(request.get("system"))}]
     for message in request["messages"]:
         messages += conversation(message)
     tools = {tool["name"]: tool.get("input_schema") or {} for tool in request.get("tools") or []}
@@ -40,7 +40,7 @@ def conversation(message: Json) -> Iterator[Json]:
         if block["type"] == "tool_result":
             yield {
                 "role": "tool",
-                "content": text_of(block.get("content")),
+                "content": joined(block.get("content")),
                 "tool_call_id": block["tool_use_id"],
             }
     calls = [
@@ -51,13 +51,6 @@ def conversation(message: Json) -> Iterator[Json]:
     texts = [{"type": "text", "text": block["text"]} for block in blocks if block["type"] == "text"]
     if texts or calls:
         yield {"role": message["role"], "content": texts, **({"tool_calls": calls} if calls else {})}
-
-
-def text_of(content: Any) -> str:
-    """Join what may be one text or a list of blocks."""
-    if isinstance(content, list):
-        return "\n".join(str(block.get("text", "")) for block in content)
-    return str(content or "")
 
 
 def whole(asked: Asked, turn: Turn) -> Json:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scripts import model_tools
-from scripts.model_turns import Asked, pieces, spoken, told, usage_of
+from scripts.model_turns import Asked, joined, pieces, spoken, told, usage_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,9 +32,9 @@ def conversation(item: Json, before: list[Json]) -> Iterator[Json]:
     """Say an item as chat completions would: calls of one answer are one message."""
     kind = item.get("type", "message")
     if kind == "message":
-        yield {"role": item["role"], "content": text_of(item.get("content"))}
+        yield {"role": item["role"], "content": joined(item.get("content"))}
     elif kind.endswith("_call_output"):
-        yield {"role": "tool", "content": text_of(item.get("output")), "tool_call_id": item["call_id"]}
+        yield {"role": "tool", "content": joined(item.get("output")), "tool_call_id": item["call_id"]}
     elif kind.endswith("_call") and "call_id" in item:
         call = {
             "id": item["call_id"],
@@ -44,13 +44,6 @@ def conversation(item: Json, before: list[Json]) -> Iterator[Json]:
             before[-1]["tool_calls"].append(call)
         else:
             yield {"role": "assistant", "content": "", "tool_calls": [call]}
-
-
-def text_of(content: Any) -> str:
-    """Join what may be one text or a list of parts."""
-    if isinstance(content, list):
-        return "\n".join(str(part.get("text", "")) for part in content)
-    return str(content or "")
 
 
 def whole(asked: Asked, turn: Turn) -> Json:

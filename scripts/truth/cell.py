@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scripts import agent_homes
+from scripts.model_turns import text_of
 from scripts.truth import acts, claims, endings
-from scripts.truth.place import SECRETS, TASK, opened, served, text_of
+from scripts.truth.place import SECRETS, TASK, opened, served
 from tmuxagents.agents import capabilities as can
 
 if TYPE_CHECKING:

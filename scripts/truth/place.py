@@ -154,9 +154,3 @@ def served(requests: list[Json]) -> tuple[int, int]:
         for one, of in zip(requests, turns, strict=True)
     ]
     return sum(one["prompt"] for one in used), sum(one["completion"] for one in used)
-
-
-def text_of(message: Json) -> str:
-    """Join the texts of a message."""
-    content = message.get("content") or ""
-    return content if isinstance(content, str) else "\n".join(str(part.get("text", "")) for part in content)

@@ -18,7 +18,7 @@ from tmuxagents.records import is_run_id
 from tmuxagents.registry import learn, lookup
 from tmuxagents.runs import directory, words, writing
 from tmuxagents.runs.conclude import NEVER_OPENED, conclude
-from tmuxagents.runs.inspect import inspect
+from tmuxagents.runs.inspect import inspect, removed
 from tmuxagents.system import process
 
 TYPE_CHECKING = False
@@ -72,8 +72,7 @@ def held(reference: str, caller: Caller) -> Iterator[list[str]]:
         try:
             lock = writing.lock(run_dirs[-1], _LOCK_LIMIT_S)
         except FileNotFoundError as error:  # another process has just removed it
-            message = f'There is no run "{os.path.basename(run_dirs[-1])}".'
-            raise NoSuchRun(message, kind="unknown-run") from error
+            raise removed(run_dirs[-1]) from error
         if lock is None:
             break
         try:

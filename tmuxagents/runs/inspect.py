@@ -145,7 +145,7 @@ class Follower:
     ) -> None:
         plan = directory.read_plan(run_dir)
         if plan is None:
-            raise _unknown(run_dir)
+            raise removed(run_dir)
         self.run_dir = run_dir
         self.plan = plan
         self._planned: Mark | None = None  # the mark of a far run's plan when it was read
@@ -161,7 +161,7 @@ class Follower:
         reading = self._reading
         facts = reading.facts(self.run_dir, presence)
         if facts.presence != records.HERE and directory.place_of(f"{self.run_dir}/{directory.META}") is None:
-            raise _unknown(self.run_dir)  # removed while we read: missing files mean nothing then
+            raise removed(self.run_dir)  # removed while we read: missing files mean nothing then
         if reading.machine is not None:
             # The far machine decides what the plan leaves open, so the plan may have changed.
             mark = marks.mark_of(f"{self.run_dir}/{directory.META}")
@@ -203,5 +203,6 @@ def inspect(run_dir: str, *, checkpoint: str | None = None) -> RunView:
     return Follower(run_dir, checkpoint=checkpoint).look()
 
 
-def _unknown(run_dir: str) -> NoSuchRun:
+def removed(run_dir: str) -> NoSuchRun:
+    """Return the error for a run whose directory is not there, or not there any more."""
     return NoSuchRun(f'There is no run "{os.path.basename(run_dir)}".', kind="unknown-run")

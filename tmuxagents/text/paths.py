@@ -30,18 +30,18 @@ def shorten(path: str, *, cwd: str, home: str) -> str:
         return "."
     if not path.startswith("/") and not _DRIVE.match(path):
         return path
-    parts, base = _parts(path), _parts(cwd)
-    if parts == base:
+    steps, base = parts(path), parts(cwd)
+    if steps == base:
         return "."
-    pairs = list(zip(parts, base, strict=False))
+    pairs = list(zip(steps, base, strict=False))
     shared = next((number for number, (one, other) in enumerate(pairs) if one != other), len(pairs))
-    kept, home_parts = path, _parts(home)
-    if home_parts and len(parts) > len(home_parts) and parts[: len(home_parts)] == home_parts:
-        kept = "/".join(["~", *parts[len(home_parts) :]]) + ("/" if path.endswith("/") else "")
+    kept, home_steps = path, parts(home)
+    if home_steps and len(steps) > len(home_steps) and steps[: len(home_steps)] == home_steps:
+        kept = "/".join(["~", *steps[len(home_steps) :]]) + ("/" if path.endswith("/") else "")
     if shared == len(base):
-        below = "/".join(parts[shared:])
+        below = "/".join(steps[shared:])
         return below if len(below) < len(kept) else kept  # from above the home, `~` is shorter
-    climbing = "/".join([".."] * (len(base) - shared) + parts[shared:])
+    climbing = "/".join([".."] * (len(base) - shared) + steps[shared:])
     return climbing if len(kept) - len(climbing) >= _WORTH_CLIMBING else kept
 
 
@@ -60,19 +60,20 @@ def is_inside(resolved: str, folder: str) -> bool:
     return resolved == folder or resolved.startswith(folder.rstrip("/") + "/")
 
 
+def parts(path: str) -> list[str]:
+    """Return the folders of an absolute path and its last name, without `.` and `..`."""
+    found: list[str] = []
+    for part in path.split("/"):
+        if part == "..":
+            found = found[:-1]
+        elif part not in ("", "."):
+            found.append(part)
+    return found
+
+
 def stem(path: str) -> str:
     """Return the name of a file without its endings."""
     return path.rpartition("/")[2].partition(".")[0]
-
-
-def _parts(path: str) -> list[str]:
-    parts: list[str] = []
-    for part in path.split("/"):
-        if part == "..":
-            parts = parts[:-1]
-        elif part not in ("", "."):
-            parts.append(part)
-    return parts
 
 
 # --- commands ---------------------------------------------------------------------------------------------

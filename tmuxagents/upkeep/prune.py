@@ -14,12 +14,12 @@ import time
 from dataclasses import dataclass, field
 
 from tmuxagents import records
-from tmuxagents.errors import NoSuchRun, NotPossible
+from tmuxagents.errors import NotPossible
 from tmuxagents.registry import lookup
 from tmuxagents.runs import directory, words, writing
 from tmuxagents.runs.conclude import NEVER_OPENED, conclude
 from tmuxagents.runs.events import is_figure
-from tmuxagents.runs.inspect import inspect
+from tmuxagents.runs.inspect import inspect, removed
 from tmuxagents.runs.reading import gather
 from tmuxagents.system import process, removal
 from tmuxagents.upkeep import prune_rules, remains
@@ -160,13 +160,13 @@ def _hold(run_dir: str) -> int:
     """Conclude a run if it is lost, and take the lock of the run, which must be over."""
     if not _is_over(run_dir) and conclude(run_dir, never_came=NEVER_OPENED) is None:
         if not os.path.isdir(run_dir):
-            raise _is_gone(run_dir)
+            raise removed(run_dir)
         lives = gather(run_dir)[0].presence in (records.HERE, records.ELSEWHERE)
         raise _has_begun(run_dir) if lives else _is_busy(run_dir)
     try:
         held = writing.lock(run_dir, _HELD_S)
     except FileNotFoundError as error:
-        raise _is_gone(run_dir) from error
+        raise removed(run_dir) from error
     if held is None:
         raise _is_busy(run_dir)
     if not _is_over(run_dir):
@@ -185,11 +185,6 @@ def _is_busy(run_dir: str) -> NotPossible:
 def _has_begun(run_dir: str) -> NotPossible:
     message = f"Run {os.path.basename(run_dir)} has just begun."
     return NotPossible(message, kind="run-running", hint="look at it again: tmuxagents poll")
-
-
-def _is_gone(run_dir: str) -> NoSuchRun:
-    """Return the error for a run that another process has just removed."""
-    return NoSuchRun(f'There is no run "{os.path.basename(run_dir)}".', kind="unknown-run")
 
 
 @contextlib.contextmanager

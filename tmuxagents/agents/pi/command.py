@@ -241,17 +241,7 @@ def _who(name: str | None) -> str:
 
 def _is_below(path: str, folder: str) -> bool:
     """Say whether a path lies in a folder, by its text alone: the caller resolves links."""
-    if not path.startswith("/"):
-        path = f"{folder}/{path}"
-    inside, outer = _steps(path), _steps(folder)
-    return inside[: len(outer)] == outer
+    from tmuxagents.text import paths  # noqa: PLC0415  (a wrapper never asks this)
 
-
-def _steps(path: str) -> list[str]:
-    steps: list[str] = []
-    for step in path.split("/"):
-        if step == "..":
-            steps = steps[:-1]
-        elif step not in ("", "."):
-            steps.append(step)
-    return steps
+    within, outer = paths.parts(inside(path, folder)), paths.parts(folder)
+    return within[: len(outer)] == outer
