@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 TB = 1024**4
 MOST_KB = 64 * 1024
+DOCTOR_KB = 56 * 1024  # it takes half of that by itself, and reads each log once
 QUICK_S = 5.0
 FILES = (
     *(
@@ -63,8 +64,13 @@ if not pid:
     os.dup2(os.open("/dev/null", os.O_WRONLY), 1)
     os.execv(sys.argv[1], sys.argv[1:])
 begun = time.monotonic()
+os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+took = time.monotonic() - begun
+with open(f"/proc/{pid}/schedstat") as file:  # how long it had a core, and how long it waited for one
+    worked, waited = map(int, file.read().split()[:2])
+took *= max(worked, 1) / max(worked + waited, 1)
 _, status, used = os.wait4(pid, 0)
-print(json.dumps([os.waitstatus_to_exitcode(status), used.ru_maxrss, time.monotonic() - begun]))
+print(json.dumps([os.waitstatus_to_exitcode(status), used.ru_maxrss, took]))
 """
 
 
@@ -92,7 +98,10 @@ WAYS = (make_long, put_fifo, put_folder, put_device)
 
 
 def measured(home: Home, *words: str) -> tuple[int, int, float, str]:
-    """Run a verb; return its exit code, the most memory it took in KB, how long it took, and its stderr."""
+    """Run a verb; return its exit code, the most memory it took in KB, how long it took, and its stderr.
+
+    A machine that is busy with others takes longer by a factor, which is left out.
+    """
     argv = [sys.executable, "-I", "-S", "-c", MEASURE, shutil.which(COMMAND[0]) or COMMAND[0], *COMMAND[1:]]
     done = subprocess.run(
         [*argv, *words],
@@ -118,10 +127,10 @@ def bounded(act: Callable[[], T]) -> T:
     return apart(limited)
 
 
-def costs_nothing(home: Home, *words: str, codes: tuple[int, ...] = (0,)) -> None:
+def costs_nothing(home: Home, *words: str, codes: tuple[int, ...] = (0,), most_kb: int = MOST_KB) -> None:
     code, peak, took, said = measured(home, *words)
     assert code in codes, (words, said)
-    assert peak <= MOST_KB, words
+    assert peak <= most_kb, words
     assert took < QUICK_S, words
     assert "Traceback" not in said, words
 
@@ -158,7 +167,7 @@ def test_no_file_of_a_run_costs_another_run_anything(
         costs_nothing(home, *line.split())
     costs_nothing(home, "wait", "other")
     costs_nothing(home, "stop", "other", codes=(0, 4))
-    costs_nothing(home, "doctor", codes=(0, 1, 3))
+    costs_nothing(home, "doctor", codes=(0, 1, 3), most_kb=DOCTOR_KB)
 
 
 @pytest.mark.parametrize("way", [make_long, put_fifo])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
@@ -51,11 +52,20 @@ class Case:
         self.environment = environment
         self.settings = load.load(environment, caller.project)
         self._socket = socket
+        self._open_runs: list[RunView] | None = None
+        self._reading = threading.Lock()
 
     @property
     def place(self) -> ChosenServer:
         """Return the server that a run would use. Raises BadRequest."""
         return tmux.choose_place(self.environment, flag=self._socket, setting=self.settings.tmux_socket)[0]
+
+    def open_runs(self) -> list[RunView]:
+        """Return the runs that have no result yet, read once for all checks: a log may take 16 MB to read."""
+        with self._reading:
+            if self._open_runs is None:
+                self._open_runs = _read_open_runs(self.caller)
+            return self._open_runs
 
 
 class Examined(NamedTuple):
@@ -130,7 +140,7 @@ def watcher(case: Case) -> Check:
     there = watcher_lock.holder(case.caller.home)
     if there is not None:
         return Check("watcher", f"running, pid {there[0]}")
-    if any(not run.ended and not run.standing.foreign for run in _open_runs(case)):
+    if any(not run.ended and not run.standing.foreign for run in case.open_runs()):
         hint = "nothing to do: the next launch, or the end of a run, starts it"
         return warning("watcher", "Not running while runs are active: the status line is old", hint)
     return Check("watcher", "idle; the next launch starts it")
@@ -138,7 +148,7 @@ def watcher(case: Case) -> Check:
 
 def runs(case: Case) -> Check:
     """Check for lost runs that are not concluded yet."""
-    there = _open_runs(case)
+    there = case.open_runs()
     due = [run.run_id[: words.SHORT_ID] for run in there if run.is_due(time.time())]
     if due:
         return warning(
@@ -147,13 +157,13 @@ def runs(case: Case) -> Check:
     return Check("runs", f"none is lost (live: {len(there)})")
 
 
-def _open_runs(case: Case) -> list[RunView]:
-    """Return the runs that have no result yet."""
+def _read_open_runs(caller: Caller) -> list[RunView]:
+    """Read the runs that have no result yet."""
     found = []
-    for run_id, row in remains.look(case.caller).rows.items():
+    for run_id, row in remains.look(caller).rows.items():
         if not row.concluded:
             with contextlib.suppress(NoSuchRun):  # removed meanwhile
-                found.append(runs_.inspect(f"{case.caller.runs}/{run_id}"))
+                found.append(runs_.inspect(f"{caller.runs}/{run_id}"))
     return found
 
 
