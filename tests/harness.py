@@ -415,6 +415,13 @@ def links_of(pid: int) -> list[str]:
     return links
 
 
+def waits_for(pid: int) -> int:
+    """Return for how many wrappers a process sleeps; 0 while it is still on its way there."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        sleeps = file.read().rpartition(")")[2].split()[0] == "S"
+    return links_of(pid).count("anon_inode:[pidfd]") if sleeps else 0
+
+
 class Founded(int):
     """The pid of a process that a scripted child has written down, and when it started."""
 

@@ -7,16 +7,17 @@ import secrets
 import signal
 import subprocess
 import sys
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from scripts import limits
 from tests.apart import running
 from tests.harness import PATH, REPOSITORY, eventually
+from tests.project.test_within import asleep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 # It starts a sleep that loses its parent, then one that leads a session, for which a thread waits.
 PROGRAM = """
@@ -42,11 +43,11 @@ thread.join()
 
 
 @contextmanager
-def hanging(home: Path, limit_s: float) -> Iterator[tuple[subprocess.Popen[str], bytes]]:
+def hanging(home: Path, limit_s: float) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Yield a program that hangs, and the command line of its sleeps, which nobody else has."""
     seconds = f"{3000 + secrets.randbelow(10**6) / 10**6:.6f}"
     argv = [sys.executable, "-c", PROGRAM, f"{limit_s:g}", str(home), seconds, PATH]
-    sleep = f"sleep\0{seconds}\0".encode()
+    sleep = f"sleep {seconds}"
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with running(argv, cwd=REPOSITORY, **pipes) as program:
         try:
@@ -54,15 +55,6 @@ def hanging(home: Path, limit_s: float) -> Iterator[tuple[subprocess.Popen[str],
         finally:
             for pid in asleep(sleep):
                 os.kill(pid, signal.SIGKILL)
-
-
-def asleep(line: bytes) -> list[int]:
-    """Return the processes with a command line."""
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        with suppress(OSError):
-            found += [int(pid)] * (Path(f"/proc/{pid}/cmdline").read_bytes() == line)
-    return found
 
 
 def test_what_takes_too_long_ends_the_program_and_all_that_it_has_started(tmp_path: Path) -> None:

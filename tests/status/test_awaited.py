@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.damage import a_folder_in_its_place, deleted, emptied, of_a_newer_program, replaced_by_garbage
-from tests.harness import eventually, links_of
+from tests.harness import eventually, waits_for
 from tests.status.watchers import checked, command, counts, document, registry_of, started
 from tests.watcher.lookouts import end, working
 from tmuxagents.registry import database, lookup
@@ -34,16 +34,10 @@ def sleeping(waiter: subprocess.Popen[str]) -> Iterator[subprocess.Popen[str]]:
     """Run a process that waits for the wrapper of a run; end the process if it does not exit by itself."""
     with waiter:
         try:
-            eventually(lambda: is_asleep(waiter.pid))
+            eventually(lambda: waits_for(waiter.pid))
             yield waiter
         finally:
             waiter.kill()
-
-
-def is_asleep(pid: int) -> bool:
-    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-        sleeps = file.read().rpartition(")")[2].split()[0] == "S"
-    return sleeps and "anon_inode:[pidfd]" in links_of(pid)
 
 
 def saved(home: Home, run: Run) -> database.Row | None:

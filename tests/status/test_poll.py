@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.damage import a_folder_in_its_place, deleted, emptied, garbage, of_a_newer_program
-from tests.harness import eventually, links_of
+from tests.harness import eventually, waits_for
 from tests.status.watchers import (
     COMMAND,
     begun,
@@ -315,7 +315,7 @@ def test_waiting_for_all_that_is_active(home: Home) -> None:
     quick = home.run(f"begin\ngate {gate}\nanswer length x\nsettle").start()
     quick.wait_for("run_started")
     with started(home, "poll", "--wait") as waiter:
-        eventually(lambda: asleep(waiter.pid) and len(pidfds(waiter.pid)) == 1)
+        eventually(lambda: waits_for(waiter.pid) == 1)
         gate.touch()
         said = waiter.communicate(timeout=20)[0]
     ((short, _, status),) = shown(said)
@@ -335,7 +335,7 @@ def test_waiting_is_over_after_the_timeout_and_stops_nothing(home: Home) -> None
 def test_who_waits_sleeps_in_one_call_until_a_wrapper_is_killed(home: Home) -> None:
     runs = [working(home) for _ in range(3)]
     with started(home, "wait", "--timeout", "1e300", *(run.run_id for run in runs)) as waiter:
-        eventually(lambda: asleep(waiter.pid) and len(pidfds(waiter.pid)) == 3)
+        eventually(lambda: waits_for(waiter.pid) == 3)
         before = switches(waiter.pid)
         with pytest.raises(subprocess.TimeoutExpired):
             waiter.wait(0.3)
@@ -347,19 +347,10 @@ def test_who_waits_sleeps_in_one_call_until_a_wrapper_is_killed(home: Home) -> N
         assert [row[2] for row in shown(waiter.stdout.read())] == ["aborted"] * 3
 
 
-def asleep(pid: int) -> bool:
-    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-        return file.read().rpartition(")")[2].split()[0] == "S"
-
-
 def switches(pid: int) -> str:
     """Return how often a process has gone to sleep."""
     with open(f"/proc/{pid}/status", encoding="utf-8") as file:
         return next(line for line in file if line.startswith("voluntary_ctxt_switches"))
-
-
-def pidfds(pid: int) -> list[str]:
-    return [link for link in links_of(pid) if link == "anon_inode:[pidfd]"]
 
 
 def test_waiting_begins_before_there_is_a_wrapper(home: Home) -> None:
@@ -384,7 +375,7 @@ def test_a_live_run_in_the_hands_of_a_person_counts_when_it_settles(home: Home) 
         told(run, begun(), events.assistant_text("so?"))
         assert command(home, "wait", run.run_id, "--timeout", "0").returncode == 124
         with started(home, "wait", run.run_id) as waiter:
-            eventually(lambda: pidfds(waiter.pid))
+            eventually(lambda: waits_for(waiter.pid))
             told(run, events.Event("human_input", {"text": "go on"}), events.turn_end("stop"))
             told(run, events.settled(aborted=False))
             assert waiter.wait(10) == 0
@@ -409,7 +400,7 @@ def test_a_removed_run_is_waited_for_no_longer_and_did_not_complete(home: Home, 
 def test_waiting_is_interrupted_with_130(home: Home, more: tuple[str, ...]) -> None:
     run = working(home)
     with started(home, "wait", run.run_id, *more) as waiter:
-        eventually(lambda: pidfds(waiter.pid))
+        eventually(lambda: waits_for(waiter.pid))
         waiter.send_signal(signal.SIGINT)
         said, _ = waiter.communicate(timeout=20)
     assert waiter.returncode == 130

@@ -13,7 +13,7 @@ import pytest
 
 from scripts.benchmark.stage import CountedTmux
 from scripts.benchmark.watching import Screen
-from tests.harness import REPOSITORY, eventually, links_of
+from tests.harness import REPOSITORY, eventually, links_of, waits_for
 from tests.status.watchers import command, started, told
 from tests.watcher.lookouts import Lookout, end, shown, working
 from tmuxagents.runs import events, marks, writing
@@ -320,7 +320,7 @@ def instances(pid: int) -> int:
 
 def test_who_waits_holds_no_instance_and_starts_nothing(home: Home) -> None:
     with working(home.run("x")) as sleeper, started(home, "wait", home.made[0].run_id) as waiter:
-        eventually(lambda: "anon_inode:[pidfd]" in links_of(waiter.pid))
+        eventually(lambda: waits_for(waiter.pid))
         assert instances(waiter.pid) == 0
         with open(f"/proc/{waiter.pid}/task/{waiter.pid}/children", encoding="utf-8") as children:
             assert children.read() == ""
