@@ -303,7 +303,7 @@ class Batch:
 def parse_files(words: Iterable[str], cwd: str) -> list[FileSpec]:
     """Parse the `--file` options of a command line. A word that is the name of a file means that file."""
     return [
-        prompt.parse(word, is_file=os.path.lexists(_absolute(word, cwd)), field="--file") for word in words
+        prompt.parse(word, is_file=os.path.lexists(os.path.join(cwd, word)), field="--file") for word in words
     ]
 
 
@@ -314,9 +314,7 @@ def file_blocks(specs: Sequence[FileSpec], cwd: str, *, allow_outside: bool = Fa
     def may(resolved: str) -> bool:
         return prompt.may_be_read(resolved, folder, allow_outside=allow_outside)
 
-    found = [prompt_file.read(_absolute(spec.path, cwd), limit=prompt.FILE_LIMIT, may=may) for spec in specs]
+    found = [
+        prompt_file.read(os.path.join(cwd, spec.path), limit=prompt.FILE_LIMIT, may=may) for spec in specs
+    ]
     return [prompt.file_block(spec, text) for spec, text in zip(specs, found, strict=True)]
-
-
-def _absolute(path: str, cwd: str) -> str:
-    return path if path.startswith("/") else f"{cwd}/{path}"

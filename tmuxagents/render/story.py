@@ -22,7 +22,7 @@ from __future__ import annotations
 from tmuxagents import records
 from tmuxagents.render import tool_calls
 from tmuxagents.runs import narration
-from tmuxagents.runs.events import is_figure
+from tmuxagents.runs.events import is_figure, text_of
 from tmuxagents.runs.narration import OpenCalls
 from tmuxagents.text import figures, provider_error, safe
 
@@ -132,7 +132,7 @@ class Story:
         if event.type not in SHOWN:
             return
         fields, at = event.fields, event.at
-        text = _str(fields.get("text"))
+        text = text_of(fields.get("text"))
         match event.type:
             case "tool_call":
                 self._begin_call(fields, at)
@@ -158,7 +158,7 @@ class Story:
             case "denied":
                 self._denied(fields, at)
             case _:  # a question of the child, or a message to it
-                words = safe.text((text or _str(fields.get("kind")))[:_SENT_LENGTH]).strip()
+                words = safe.text((text or text_of(fields.get("kind")))[:_SENT_LENGTH]).strip()
                 block = Block(SENT if event.type in _SENT else ASKS, words, at=at)
                 block.label = _SENT.get(event.type, "")
                 if fields.get("ask") is not None and block.kind == ASKS and self._called:
@@ -233,17 +233,17 @@ class Story:
         attempt, most, delay = (fields.get(key) for key in ("attempt", "maxAttempts", "delayMs"))
         tries = f"Retry {attempt}/{most}" if is_figure(attempt) and is_figure(most) else "Retry"
         pause = f" in {figures.lasted(delay / 1000)}" if is_figure(delay) and delay > 0 else ""
-        why = provider_error.sentence(_str(fields.get("errorMessage")))
+        why = provider_error.sentence(text_of(fields.get("errorMessage")))
         self.note(f"{tries}{pause}{': ' if why else ''}{why}", at)
 
     def _denied(self, fields: Mapping[str, Any], at: float) -> None:
-        tool, call = safe.line(_str(fields.get("toolName"))), narration.named_call(fields)
+        tool, call = safe.line(text_of(fields.get("toolName"))), narration.named_call(fields)
         found = None if call is None else self._open.answered(call, tool)
         if found is not None:  # the call is over, and gets no result
             block: Block = found[1]
             block.at, block.state = at, BAD
             self._add(block)
-        self.note(f"Denied: {tool}: {_str(fields.get('why'))}", at)
+        self.note(f"Denied: {tool}: {text_of(fields.get('why'))}", at)
 
 
 def closing(verdict: Verdict, seconds: float, state: RunState | None = None) -> Block:
@@ -262,7 +262,3 @@ def closing(verdict: Verdict, seconds: float, state: RunState | None = None) -> 
         why = provider_error.sentence(verdict.error_message or "")
         block.aside = why if why != "Stopped." else ""
     return block
-
-
-def _str(value: Any) -> str:
-    return value if isinstance(value, str) else ""

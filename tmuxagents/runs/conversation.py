@@ -12,6 +12,7 @@ from collections import deque
 from typing import NamedTuple
 
 from tmuxagents import records
+from tmuxagents.runs.events import text_of
 from tmuxagents.runs.words import status_word
 from tmuxagents.text import figures
 
@@ -79,10 +80,10 @@ class _Fold:
 
     def take(self, event: Event) -> None:
         fields = event.fields
-        text = _str(fields.get("text"))
+        text = text_of(fields.get("text"))
         if event.type == "tool_call":
             if len(self._calls) < _MOST_CALLS:
-                tool = _str(fields.get("toolName"))[:_NAME] or "tool"
+                tool = text_of(fields.get("toolName"))[:_NAME] or "tool"
                 self._calls.append((tool, arguments(fields.get("args"))))
         elif event.type == "assistant_text":
             self._close()
@@ -198,7 +199,3 @@ def _size(message: Message) -> int:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _RESULT else text[:_RESULT] + "..."
-
-
-def _str(value: Any) -> str:
-    return value if isinstance(value, str) else ""

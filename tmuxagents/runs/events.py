@@ -85,6 +85,11 @@ def is_figure(value: Any) -> bool:
     return type(value) in (int, float) and abs(value) <= _MOST
 
 
+def text_of(value: Any) -> str:
+    """Return a value of an event if it is a text, else an empty one: a child may write anything."""
+    return value if isinstance(value, str) else ""
+
+
 def assistant_text(text: str) -> Event:
     """Make the event: one assistant message's text."""
     return Event("assistant_text", {"text": text})

@@ -76,9 +76,9 @@ class LastLines:
         """Add the lines of one event; return them."""
         fields = event.fields
         if event.type == "assistant_text":
-            return self.append(_str(fields.get("text")), TEXT)
+            return self.append(events.text_of(fields.get("text")), TEXT)
         if event.type == "stderr":
-            return self.append(f"[stderr]: {_str(fields.get('text'))}", TEXT)
+            return self.append(f"[stderr]: {events.text_of(fields.get('text'))}", TEXT)
         if event.type == "tool_call":
             return self._call(fields)
         if event.type == "tool_result" and fields.get("isError") is not True:
@@ -88,7 +88,7 @@ class LastLines:
     def _call(self, fields: Mapping[str, Any]) -> list[LastLine]:
         """Add the preview of a call, and count what it does to the todo list."""
         self.tool_count += 1
-        tool, args = _str(fields.get("toolName")), fields.get("args")
+        tool, args = events.text_of(fields.get("toolName")), fields.get("args")
         known = args if isinstance(args, dict) else {}
         if tool == "write_todos":
             written = len(_list(known.get("todos")))
@@ -100,19 +100,19 @@ class LastLines:
             self.todo_completed = (self.todo_completed or 0) + len(_list(known.get("indices")))
         rows = self.append(_ARROW + previews.preview(tool, args, self._place), TOOL)
         if tool in figures.LISTING_TOOLS:
-            self._listed.open(_str(fields.get("callId")) or None, tool, rows[0])
+            self._listed.open(events.text_of(fields.get("callId")) or None, tool, rows[0])
         return rows
 
     def _result(self, fields: Mapping[str, Any]) -> list[LastLine]:
         """Put the summary of a listing under its call, even if other calls came between."""
-        tool, call_id = _str(fields.get("toolName")), _str(fields.get("callId")) or None
+        tool, call_id = events.text_of(fields.get("toolName")), events.text_of(fields.get("callId")) or None
         if tool not in figures.LISTING_TOOLS:
             return []
         _, call = self._listed.answered(call_id, tool) or (tool, None)
         # The reader's summary is of the whole result, ours only of its beginning.
-        text = _str(fields.get("text"))
+        text = events.text_of(fields.get("text"))
         is_cut = len(text) > events.RESULT_TEXT_LIMIT
-        words = safe.line(_str(fields.get("summary"))) or figures.sum_up(tool, text, cut=is_cut)
+        words = safe.line(events.text_of(fields.get("summary"))) or figures.sum_up(tool, text, cut=is_cut)
         at = next((number for number, row in enumerate(self.all) if row is call), None)
         row = LastLine(f"{_UNDER}{words}" if at is not None else f"{_UNDER}{tool}: {words}", TOOL)
         self.all.insert(len(self.all) if at is None else at + 1, row)
@@ -121,10 +121,6 @@ class LastLines:
 
     def _forget(self) -> None:
         del self.all[:-KEPT]
-
-
-def _str(value: Any) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _list(value: Any) -> Sequence[Any]:
