@@ -17,7 +17,7 @@ PACKAGE = ROOT / "tmuxagents"
 TARGET = ROOT / "docs" / "modules.md"
 HEAD = """# Modules
 
-Where to look for what: a section a subject, the lowest first, and its modules by what each says of itself.
+Where to find what: a section for each subject, the lowest first, and the first sentence of each module.
 A module is pure (text and records in, text and records out), touches one thing outside, or joins others.
 The shape that they make is in [architecture.md](architecture.md). Written by `scripts/modules_doc.py`.
 """

@@ -33,7 +33,7 @@ all schemas together stay below 6 KB.
 same as JSON in brief (`--verbose` and `--stream` print whole documents of runs), `isError` says that the
 call was refused and nothing was started. A refusal says what to do, and shows a call that is right. `call`
 exits with 0 when the tool was carried out, whatever its children did; a refusal has the exit code of its
-fault. `-` in the place of the JSON reads it from stdin. With `--stream` JSON lines of progress come before
+fault. `-` instead of the JSON reads it from stdin. With `--stream` JSON lines of progress come before
 it, at most 10 a second. Ctrl-C, or TERM, stops the children of the call. `tmuxagents schema call` prints
 the schema of all that.
 
@@ -45,7 +45,7 @@ NOTES: dict[str, str] = {
     "subagent": (
         "Either `preset` and `task`, or `tasks`; each task has its own preset. At most "
         "`maxConcurrency` children work at once (4), the next one begins when one ends. One faulty "
-        "task refuses the whole call. The text has one block a task, in the order of the call; an "
+        "task refuses the whole call. The text has one block for each task, in the order of the call; an "
         "answer above 16 KB is cut, and the last line says how to read the rest."
     ),
     "background_agent": (
@@ -60,20 +60,20 @@ NOTES: dict[str, str] = {
         "the ended run, too. `verbose` puts whole documents into `details`."
     ),
     "delegate_to_subagents": (
-        "What is wrong with one task alone (an unknown profile, a missing skill) ends that task, and "
-        "the others go on. What is wrong with the call starts nothing: its shape, a `cwd` that is not"
+        "A fault of one task alone (an unknown profile, a missing skill) ends that task, and the others "
+        "continue. A fault of the call starts nothing: its shape, a `cwd` that is not"
         " absolute or has `..` in it, a session that cannot be resumed, a profile that contradicts "
         "itself. A task without a profile, and with no `defaultModel` set, uses the child's own "
         "default model. A file is a path, or `{path}` with `start` and `end`, or `head`, or `tail`; "
-        "it must lie in the task's directory. `resume` puts what was said before in front of the "
+        "it must lie in the task's directory. `resume` puts the earlier conversation in front of the "
         "prompt. The status words in `details` are this tool's own: `running`, `completed`, `error`; "
         "`state` and `reason` beside them are those of the rest of tmuxagents."
     ),
     "get_subagent_output": (
         "A parent's tools know its latest 32 sessions of delegate_to_subagents, and the latest 10 "
         "runs of each. The command line reads older ones as long as their files are there. Above the text "
-        "of a run that failed or still works, a line says that it is no answer. What a tool has told of an "
-        "ended run is read: `poll --unread` does not list it."
+        "of a run that failed or still works, a line says that it is no answer. If a tool has "
+        "returned the answer of an ended run, `poll --unread` does not list that run."
     ),
     "get_subagent_session": ("Arguments of a call are cut after 120 characters, its result after 500."),
     "list_subagent_profiles": (

@@ -55,11 +55,11 @@ def follow(write: Callable[[bytes], None]) -> int:
     memory = Memory(entries if isinstance(entries, list) else ())
     since = float(since) if isinstance(since, (int, float)) else time.time()
 
-    def tell(document: dict[str, Any]) -> None:
+    def send(document: dict[str, Any]) -> None:
         write(jsonline.encode(document))
 
     with ignoring(BrokenPipeError):  # the parent has ended
-        Companion(lookup.here(), memory, since=since, tell=tell).stay(parent)
+        Companion(lookup.here(), memory, since=since, send=send).stay(parent)
     return 0
 
 
@@ -67,12 +67,12 @@ class Companion:
     """The reports to one parent's session."""
 
     def __init__(
-        self, caller: Caller, memory: Memory, *, since: float, tell: Callable[[dict[str, Any]], None]
+        self, caller: Caller, memory: Memory, *, since: float, send: Callable[[dict[str, Any]], None]
     ) -> None:
         self._caller = caller
         self._memory = memory
         self._since = since
-        self._tell = tell
+        self._send = send
         self._query = poll.background(caller, DOCUMENTS)
         self._status: str | None = None
         self._active: list[Row] = []
@@ -108,14 +108,16 @@ class Companion:
             if total or self._memory.runs
             else None
         )
-        told = [self._memory.tell(one.run) for one in reversed(found.rows) if one.run["runId"] in self._news]
-        told += map(self._memory.lose, self._gone)
+        reports = [
+            self._memory.report(one.run) for one in reversed(found.rows) if one.run["runId"] in self._news
+        ]
+        reports += map(self._memory.report_lost, self._gone)
         active = background_line((one.run for one in reversed(found.rows)), found.at)
-        if not told and (nudged or status != self._status or active != self._active):
-            told = [{"run": None, "update": None, "notice": None}]
+        if not reports and (nudged or status != self._status or active != self._active):
+            reports = [{"run": None, "update": None, "notice": None}]
         self._status, self._active = status, active
-        for line in told:
-            self._tell({"v": 1, "status": status, "counts": found.counts, "active": active, **line})
+        for line in reports:
+            self._send({"v": 1, "status": status, "counts": found.counts, "active": active, **line})
         return found
 
     def _ask(self, registry: Registry) -> Snapshot:
@@ -145,7 +147,7 @@ def _pause(waiting: Waiting, until: float, parent: Lifeline) -> bool:
 
 
 def everything(caller: Caller) -> Query:
-    """Return the query for all runs of the session, whatever launched them, ended ones included."""
+    """Return the query for all runs of the session, whatever launched them, including ended ones."""
     own = poll.background(caller).scope
     return Query(Scope(own.kind, own.key, also=own.also), active=False)
 
@@ -160,7 +162,7 @@ _RESULT = (
 )
 
 
-class Told(records.Record):
+class LastReport(records.Record):
     """The last report about one run: its status, and whether its end or first answer was reported."""
 
     __slots__ = ("announced", "status")
@@ -173,7 +175,7 @@ class Memory:
     """The last report about each run."""
 
     def __init__(self, entries: Iterable[Any] = ()) -> None:
-        self.runs: dict[str, Told] = {}
+        self.runs: dict[str, LastReport] = {}
         for entry in entries:  # malformed ones are ignored
             if not isinstance(entry, dict):
                 continue
@@ -187,36 +189,36 @@ class Memory:
             announced = known is not None and known.announced
             if kind == CHANGED:
                 announced = announced or status in records.ENDED or data.get("settled") is True
-            self.runs[run_id] = Told(status=status, announced=announced)
+            self.runs[run_id] = LastReport(status=status, announced=announced)
 
     @property
     def open(self) -> list[str]:
         """Return the runs whose end was not reported."""
-        return [run_id for run_id, told in self.runs.items() if told.status not in records.ENDED]
+        return [run_id for run_id, report in self.runs.items() if report.status not in records.ENDED]
 
     def is_news(self, run_id: str, status: str, *, settled: bool) -> bool:
         """Say whether there is anything new to report about a run."""
-        told = self.runs.get(run_id)
-        return told is None or told.status != status or (settled and not told.announced)
+        last = self.runs.get(run_id)
+        return last is None or last.status != status or (settled and not last.announced)
 
-    def tell(self, run: Mapping[str, Any]) -> dict[str, Any]:
+    def report(self, run: Mapping[str, Any]) -> dict[str, Any]:
         """Return the report about a run (its start, a change, the one notice), and remember it."""
         run_id, status = run["runId"], run["status"]
-        told = self.runs.get(run_id)
-        announced = told is not None and told.announced
+        last = self.runs.get(run_id)
+        announced = last is not None and last.announced
         over = status in records.ENDED or run["settled"]
         notice = over and not announced
-        changed = notice or (told is not None and told.status != status)
-        self.runs[run_id] = Told(status=status, announced=over or announced)
+        changed = notice or (last is not None and last.status != status)
+        self.runs[run_id] = LastReport(status=status, announced=over or announced)
         return {
-            "run": run if told is None else None,
+            "run": run if last is None else None,
             "update": update(run) if changed else None,
             "notice": describe(run) if notice else None,
         }
 
-    def lose(self, run_id: str) -> dict[str, Any]:
+    def report_lost(self, run_id: str) -> dict[str, Any]:
         """Return the report about a run whose files were removed before its end was reported."""
-        self.runs[run_id] = Told(status=records.ABORTED, announced=True)
+        self.runs[run_id] = LastReport(status=records.ABORTED, announced=True)
         text = f"Background run {run_id} is gone: its files were removed."
         gone = {
             "runId": run_id,
@@ -288,7 +290,7 @@ def child_line(run: Mapping[str, Any], now: float) -> dict[str, Any]:
 
 
 def background_line(runs: Iterable[Mapping[str, Any]], now: float) -> list[Row]:
-    """Return a line for each active run: its name, how long it works, and what it does."""
+    """Return a line for each active run: its name, how long it has worked, and what it does."""
     found: list[Row] = []
     for run in runs:
         if run["status"] in records.ENDED:

@@ -8,7 +8,7 @@ from scripts.conforming.words import our_status, refuse
 from tmuxagents.agents import raw as raw_json
 from tmuxagents.registry import sessions
 from tmuxagents.runs import conversation
-from tmuxagents.runs.conversation import Message, RunSaid
+from tmuxagents.runs.conversation import Message, RunMessages
 from tmuxagents.settings import keys
 from tmuxagents.tools import retrieval
 
@@ -19,10 +19,10 @@ _OURS = ("state", "reason")  # what stands beside their words in `details`
 _UNSET = ("model", "exitCode")  # what they leave out where we say null
 
 
-def told(raw: Given) -> RunSaid:
+def told(raw: Given) -> RunMessages:
     """Return one run; its messages are as a child prints them."""
     messages = [_message(one) for one in raw["messages"]]
-    return RunSaid(our_status(raw["status"]), messages, raw.get("errorMessage"))
+    return RunMessages(our_status(raw["status"]), messages, raw.get("errorMessage"))
 
 
 def _message(raw: Given) -> Message:

@@ -245,5 +245,5 @@ def test_the_text_of_a_preset_is_one_more_file_of_instructions() -> None:
     own = json.dumps({"theme": "x", "instructions": ["a.md"]})
     told = json.loads(AGENT.prompted("/r/text.md", {name: own})[name])
     assert told == {"theme": "x", "instructions": ["a.md", "/r/text.md"]}
-    with pytest.raises(Unusable, match="no plain JSON"):
+    with pytest.raises(Unusable, match="not plain JSON"):
         AGENT.prompted("/r/text.md", {name: "// words"})

@@ -629,10 +629,10 @@ def test_a_socket_that_was_removed_is_told_with_its_remedy(room: Room) -> None:
     error = checked(room("attach", "--json", run_id).stdout, "error")["error"]
     assert (error["kind"], error["exit"]) == ("tmux-unreachable", 3)
     assert error["message"] == (
-        f"Run {run_id[:8]} is running, its window cannot be reached: "
-        f"the socket {room.own} was removed, its tmux server lives (pid {pid})."
+        f"Run {run_id[:8]} is running, but its window cannot be reached: "
+        f"the socket {room.own} was removed, but its tmux server lives (pid {pid})."
     )
-    assert error["hint"] == f"kill -USR1 {pid} makes the socket again"
+    assert error["hint"] == f"kill -USR1 {pid} makes the socket anew"
     os.kill(pid, signal.SIGUSR1)
     eventually(room.own.exists)
     person = room.person("attach", run_id)
@@ -650,7 +650,7 @@ def test_another_server_on_the_same_socket_is_not_mistaken(room: Room) -> None:
     error = checked(room("attach", "--json", run_id).stdout, "error")["error"]
     assert error["kind"] == "tmux-unreachable"
     assert (
-        f"another tmux server has taken {room.own} from its own, which lives (pid {pid})" in error["message"]
+        f"another tmux server has taken {room.own} from the run's own server (pid {pid})" in error["message"]
     )
     room("stop", run_id)
     assert checked(room("attach", "--json", run_id).stdout, "run")["status"] == "aborted"
@@ -675,7 +675,7 @@ def test_a_live_run_whose_window_is_not_there_is_said_to_run(room: Room, mine: T
         done = room("attach", "--json", run_id, **inside(mine))
         error = checked(done.stdout, "error")["error"]
         assert (error["kind"], error["exit"]) == ("no-window", 4)
-        assert error["message"].startswith(f"Run {run_id[:8]} is running, its window cannot be reached: ")
+        assert error["message"].startswith(f"Run {run_id[:8]} is running, but its window cannot be reached: ")
         assert error["hint"] == f"tmuxagents transcript -f {run_id[:8]} shows what it does"
         assert room.clients(mine) == before == {person.name: before[person.name]}
 

@@ -1,4 +1,4 @@
-"""What becomes of the caller's own streams: closed ones, the wrong way round, and those that do not wait."""
+"""The caller's own streams: closed, the wrong way round, or without waiting."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ BASH = "eval \"$('{0}' completion bash)\"; complete -p tmuxagents"
 
 
 def offered(home: Home, line: str, shell: str = "bash") -> list[str]:
-    """Return what is offered behind a line, without what is said of it."""
+    """Return the words that are offered at the end of a line, without their descriptions."""
     words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
     if shell == "fish":
         words["COMP_CWORD"] = line.rpartition(" ")[2]

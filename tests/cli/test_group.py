@@ -111,7 +111,7 @@ def test_json_is_asked_for_before_the_verb_too(home: Home) -> None:
 
 
 def on_narrow(columns: int, home: Home, *words: str) -> tuple[int, list[str]]:
-    """Return the exit code of a command, and its lines on a terminal of so many columns."""
+    """Return the exit code of a command, and its lines on a terminal with this many columns."""
     argv = ["sh", "-c", f'stty cols {columns}; exec "$@"', "sh", *COMMAND, *words]
     person = Terminal(argv, home.environment, home.project)
     code = person.left()

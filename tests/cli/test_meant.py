@@ -1,4 +1,4 @@
-"""Wrong command lines, as people and agents type them who know other tools, lead to the right one."""
+"""The wrong command lines of people and agents who know other tools lead to the right ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Typical slips of somebody's first day: each is met with one sentence, in the words of the command line."""
+"""Typical mistakes of a first day: each gets one sentence, in the words of the command line."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def told(memory: Memory, **changes: Any) -> dict[str, Any]:
         "status": "bg: 0 running / 1 total",
         "counts": COUNTS,
         "active": [],
-        **memory.tell(run(**changes)),
+        **memory.report(run(**changes)),
     }
     VALIDATORS["notice"].validate(line)
     return line
@@ -90,12 +90,12 @@ def test_a_live_run_is_announced_when_it_first_answers_and_not_when_it_ends() ->
     assert (line["update"]["settled"], line["notice"]["text"]) == (True, "✓ lookout has answered, and stays")
     again = Memory([LAUNCH, {"customType": CHANGED, "data": line["update"]}])
     assert not again.is_news(ID, "running", settled=True)
-    assert again.tell(run(**DONE))["notice"] is None
+    assert again.report(run(**DONE))["notice"] is None
 
 
 def test_a_run_whose_files_are_gone_is_told_of_as_lost_once() -> None:
     memory = Memory([LAUNCH])
-    line = {"v": 1, "status": None, "counts": COUNTS, "active": [], **memory.lose(ID)}
+    line = {"v": 1, "status": None, "counts": COUNTS, "active": [], **memory.report_lost(ID)}
     VALIDATORS["notice"].validate(line)
     assert (line["update"]["reason"], line["notice"]["level"], memory.open) == ("lost", "warning", [])
 

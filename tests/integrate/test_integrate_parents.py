@@ -212,7 +212,7 @@ def test_what_another_program_has_written_anew_is_kept(person: Person) -> None:
         ("claude", b'{"mcpServers": []}', '"mcpServers" in it is not an object'),
         ("claude", b"\xff\xfe{}", "it is not UTF-8 text"),
         ("codex", b"[a\n", "it is not TOML"),
-        ("codex", b"mcp_servers = {}\n", '"mcp_servers" in it cannot be added to'),
+        ("codex", b"mcp_servers = {}\n", 'nothing can be added to "mcp_servers" in it'),
         ("codex", b"mcp_servers = 3\n", '"mcp_servers" in it is not a table'),
     ],
 )

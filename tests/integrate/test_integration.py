@@ -47,15 +47,15 @@ def test_what_was_done_is_one_line_each() -> None:
         Change(SERVER, "/s", name="@ours", before=None, after="x"),
         Change(SERVER, "/s", name="@ours", before="x", after=None),
     ]
-    assert list(map(plan.said, changes)) == [
+    assert list(map(plan.done_line, changes)) == [
         *("made /f", "changed /f", "removed /f"),
         *("set @ours on the tmux server at /s", "unset @ours on the tmux server at /s"),
     ]
 
 
 def test_what_is_left_says_why() -> None:
-    assert plan.left(LeftAlone(FILE, "/f", None, "so")) == "left /f alone: so"
-    assert plan.left(LeftAlone(SERVER, "/s", "@x", "so")) == "left @x on the tmux server at /s alone: so"
+    assert plan.left_line(LeftAlone(FILE, "/f", None, "so")) == "left /f alone: so"
+    assert plan.left_line(LeftAlone(SERVER, "/s", "@x", "so")) == "left @x on the tmux server at /s alone: so"
 
 
 def test_the_documents_of_both() -> None:

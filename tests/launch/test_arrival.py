@@ -110,7 +110,7 @@ def test_a_call_that_is_cancelled_before_anybody_answered_starts_nobody(late: La
     assert not list(late.desk.home.state.glob("runs/*/*.fifo"))
 
 
-ENDS = {  # what a window's program does, and what is said of it
+ENDS = {  # what a window's program does, and what the message says
     "a python that is gone": (None, "with exit code 1: {python} cannot be executed."),
     "its pane is dead": ("echo no room here; sleep 0.3; exit 7", "with exit code 7: no room here"),
     "it is killed": ("kill -9 $$", "its program ended at once"),

@@ -84,7 +84,7 @@ def test_a_session_without_an_answer_is_there_if_its_agent_keeps_such(  # noqa: 
 
 def test_a_session_whose_id_was_never_said_cannot_be_continued() -> None:
     before: Any = SimpleNamespace(plan=plan_of(planned(None)), state=RunState())
-    assert "before its child said" in str(
+    assert "before its child reported" in str(
         continued.kept_session(before.plan, before.state, keeps_unanswered=True).problem
     )
 
@@ -134,12 +134,12 @@ def test_a_prompt_that_was_changed_is_the_task_alone(written: str, task: str, le
 
 
 def test_a_session_replayed_again_and_again_does_not_nest() -> None:
-    told = [conversation.RunSaid("completed", conversation.messages("first", []))]
+    told = [conversation.RunMessages("completed", conversation.messages("first", []))]
     for number in range(3):
         transcript = conversation.resume_text(told)
         effective = prompt.compose(f"task {number}", blocks=["=== a ===\nx"], transcript=transcript)
         asked = prompt.without_transcript(effective, f"task {number}", len(transcript))
-        told.append(conversation.RunSaid("completed", conversation.messages(asked, [])))
+        told.append(conversation.RunMessages("completed", conversation.messages(asked, [])))
         assert effective.count("Previously:") == 1
     assert conversation.resume_text(told).count("=== a ===\nx\n\ntask 0") == 1
 

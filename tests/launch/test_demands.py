@@ -1,4 +1,4 @@
-"""Refusals name the agent and the key of a demand that it cannot meet; other demands get its own words."""
+"""A demand that an agent cannot meet is refused by key and agent; others are put into the agent's words."""
 
 from __future__ import annotations
 

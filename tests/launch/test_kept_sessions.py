@@ -1,4 +1,4 @@
-"""A session that an agent keeps itself, after the agent was killed: what was used, and if it is there."""
+"""A session that an agent keeps itself, after the agent was killed: its usage, and whether it exists."""
 
 from __future__ import annotations
 

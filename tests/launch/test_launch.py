@@ -531,8 +531,8 @@ def test_a_stopped_server_is_told_of_within_its_limit_and_starts_nothing_late(de
     result = desk.result(late)
     assert (result["status"], result["reason"]) == ("failed", "window")
     assert result["errorMessage"].startswith("The window was never opened. tmux")
-    # The command is carried out when the server goes on: its window's wrapper finds that it is too late, and
-    # takes the window along, which would say for ever that the run is running.
+    # The command is carried out when the server continues. The wrapper in its window finds that it is too
+    # late, and closes the window, which would otherwise show the run as running for ever.
     afterwards = desk.launch("done next")
     assert desk.windows()[afterwards] == "@2"  # the late one had been @1
     eventually(lambda: late not in desk.windows())

@@ -1,4 +1,4 @@
-"""A live child is named as one in its plan, in the receipt and in tables."""
+"""A live child is shown as live in its plan, in the receipt and in tables."""
 
 from __future__ import annotations
 

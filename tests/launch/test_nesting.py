@@ -101,7 +101,7 @@ def test_sixteen_runs_share_a_root_and_no_more(boss: Desk) -> None:
     (boss.home.folder / "go").touch()
     output = boss.result(top)["output"]
     lines = output.splitlines()
-    full = f"16 runs descend from run {top[:8]} already, which is the most."
+    full = f"16 runs descend from run {top[:8]} already, which is the limit."
     assert (len(lines[0]), lines[-1]) == (18, f"warning: {full}"), output
     again = boss("launch", "done x", variables={"PI_SUBAGENTS_CHILD": "1", "TMUXAGENTS_RUN": top})
     assert (again.returncode, REFUSED in again.stderr) == (2, True), "who is no child of that run"

@@ -1,4 +1,4 @@
-"""resume by the installed command: the child's own session or a replay, one at a time, after whatever end."""
+"""resume by the installed command: the child's own session or a replay, one at a time, after any ending."""
 
 from __future__ import annotations
 
@@ -659,7 +659,7 @@ def test_a_resumed_run_is_not_done_again_where_that_would_be_something_else(desk
     assert desk("rm", first).returncode == 0
     error = refused(desk("retry", "--json", second))
     assert (error["kind"], error["exit"]) == ("unknown-run", 4)
-    assert error["message"] == f"Run {first[:8]}, from which run {second[:8]} went on, is gone."
+    assert error["message"] == f"Run {first[:8]}, which run {second[:8]} continued, is gone."
     assert desk.runs() == sorted((second, third))
 
 

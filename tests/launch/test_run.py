@@ -51,7 +51,7 @@ def states(desk: Desk) -> dict[str, tuple[str, str]]:
     return found
 
 
-# --- what it comes to -------------------------------------------------------------------------------------
+# --- what it prints ---------------------------------------------------------------------------------------
 
 
 def test_one_child_and_its_answer(desk: Desk) -> None:

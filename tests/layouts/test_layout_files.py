@@ -143,7 +143,7 @@ WINDOW = "windows: [{panes: [null], %s}]"
             ["line 2: x-tmuxagents.description: this"],
         ),
         (WINDOW % "start_directory: 5", ["line 1: windows[0].start_directory: this must be a directory."]),
-        (WINDOW % "options: {'a#(b)': 1}", ["line 1: windows[0].options.a#(b): this is no option"]),
+        (WINDOW % "options: {'a#(b)': 1}", ["line 1: windows[0].options.a#(b): this must be an o"]),
         ("session_name: A b\nwindows: [{panes: [null]}]", ["line 1: session_name: a name has up to 32"]),
         (
             "windows: [{panes: [{shell_command: 5}]}]",
@@ -182,7 +182,7 @@ WINDOW = "windows: [{panes: [null], %s}]"
         ),
         ("windows: [", ["line 1: "]),
         ("a: &b 1", ["line 1: anchors and aliases"]),
-        ("a: 1\na: 2", ['line 2: the key "a" is there twice.']),
+        ("a: 1\na: 2", ['line 2: the key "a" occurs twice.']),
         ("[" * 8, ["line 1: it is nested deeper than 6 levels."]),
     ],
 )

@@ -95,7 +95,7 @@ def test_without_the_program_the_host_is_to_be_added_again(lab: Lab) -> None:
 
 def test_an_answer_without_an_end_is_cut(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ssh, "MOST_BYTES", 2**20)
-    with pytest.raises(Unusable, match="says more than"):
+    with pytest.raises(Unusable, match="prints more than"):
         ssh.run_line(HOST, "cat /dev/zero", timeout=20, environment=environment(lab))
 
 

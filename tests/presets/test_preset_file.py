@@ -237,7 +237,7 @@ def test_an_odd_name_is_warned_of(name: str) -> None:
     ):
         assert isinstance(read, presets_preset.Preset)
         (warning,) = read.warnings
-        assert warning.startswith(f"{read.kind} {name!r} in {read.path}: a name is best made of ")
+        assert warning.startswith(f"{read.kind} {name!r} in {read.path}: a name should be made of ")
 
 
 @pytest.mark.parametrize("name", ["réviseur", "日本", "_x", ".x", "a.b-c_d", "__proto__", "it's", "a+b"])
@@ -251,7 +251,7 @@ def test_a_projects_name_that_may_only_look_like_another_is_warned_of() -> None:
     read = presets_preset.parse(text_file("---\nname: sc\u043eut\ndescription: d\n---\n", source="project"))
     assert isinstance(read, presets_preset.Preset)
     (warning,) = read.warnings
-    assert "a name is best made of " in warning
+    assert "a name should be made of " in warning
 
 
 # --- profiles ---------------------------------------------------------------------------------------------

@@ -108,7 +108,7 @@ def test_a_file_that_could_not_be_read_is_not_written(shelf: Shelf, prompt: str,
 def test_a_home_directory_is_no_project(shelf: Shelf) -> None:
     done = shelf.home.command("presets", "new", "a", "-d", "d", "--project", cwd=shelf.home.folder)
     assert done.returncode == 2
-    assert "can be no project" in done.stderr
+    assert "cannot be a project" in done.stderr
 
 
 def test_nothing_is_written_where_others_can_write(shelf: Shelf) -> None:

@@ -18,7 +18,7 @@ def brought(
     text: str, *, failed: bool = False, limits: tool_calls.Limits = tool_calls.WINDOW
 ) -> tuple[list[str], int | None]:
     result = events.tool_result("1", "bash", is_error=failed, text=text, duration_ms=None)
-    parts, code = tool_calls.brought(result.fields, limits)
+    parts, code = tool_calls.output_end(result.fields, limits)
     return [f"({words})" if what == tool_calls.GAP else words for what, words in parts], code
 
 
@@ -83,13 +83,13 @@ def test_a_middle_that_has_to_be_passed_ends_the_end() -> None:
 
 @pytest.mark.parametrize("fields", [{}, {"text": 5}, {"text": None, "tail": "x"}])
 def test_a_result_without_text_brings_nothing(fields: dict[str, Any]) -> None:
-    assert tool_calls.brought(fields, tool_calls.WINDOW) == ([], None)
+    assert tool_calls.output_end(fields, tool_calls.WINDOW) == ([], None)
 
 
 @pytest.mark.parametrize("left_out", [None, "x", True, -1, 0, 10**12])
 def test_an_odd_count_of_lines_left_out_counts_as_none(left_out: Any) -> None:
     fields = {"text": "head\n...", "tail": "tail", "leftOut": left_out}
-    assert tool_calls.brought(fields, tool_calls.WHOLE)[0] == [
+    assert tool_calls.output_end(fields, tool_calls.WHOLE)[0] == [
         (tool_calls.OUTPUT, "head"),
         (tool_calls.OUTPUT, "...tail"),
     ]
@@ -97,7 +97,7 @@ def test_an_odd_count_of_lines_left_out_counts_as_none(left_out: Any) -> None:
 
 def test_an_event_of_an_older_version_is_shown_as_far_as_it_goes() -> None:
     fields = {"text": "1\n2\n3\n4...", "isError": False}
-    assert [words for _, words in tool_calls.brought(fields, tool_calls.WINDOW)[0]] == [
+    assert [words for _, words in tool_calls.output_end(fields, tool_calls.WINDOW)[0]] == [
         "… 1 line above",
         "2",
         "3",
@@ -112,7 +112,8 @@ OLD, NEW = "a\nb\nc\nd\ne\nf\ng\nh\n", "a\nb\nX\nd\ne\nf\ng\nY\nh\n"
 
 def asked(tool: str, args: Any, limits: tool_calls.Limits = tool_calls.WINDOW) -> list[str]:
     return [
-        f"{tool_calls.SIGNS.get(what, '')[:1]}{words}" for what, words in tool_calls.asked(tool, args, limits)
+        f"{tool_calls.SIGNS.get(what, '')[:1]}{words}"
+        for what, words in tool_calls.change_of(tool, args, limits)
     ]
 
 

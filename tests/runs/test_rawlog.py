@@ -31,7 +31,7 @@ def same(found: bytes, expected: bytes) -> bool:
 
 
 def check(path: Path, written: int) -> None:
-    """Check what the log keeps of the first so many bytes of the stream."""
+    """Check what the log keeps of the first `written` bytes of the stream."""
     kept = path.read_bytes()
     assert len(kept) <= MOST
     if written <= MOST:

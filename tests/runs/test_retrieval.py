@@ -14,7 +14,7 @@ from tests.agents.pi_lines import HELLO
 from tests.runs.steps import folded
 from tmuxagents.registry import sessions
 from tmuxagents.runs import conversation, events
-from tmuxagents.runs.conversation import ASSISTANT, RESULT, USER, Message, RunSaid
+from tmuxagents.runs.conversation import ASSISTANT, RESULT, USER, Message, RunMessages
 from tmuxagents.runs.events import Event
 from tmuxagents.tools import retrieval
 
@@ -25,8 +25,8 @@ def said(*log: Event, prompt: str = "p") -> list[tuple[str, str, int]]:
     return [(one.role, one.text, len(one.calls)) for one in conversation.messages(prompt, log)]
 
 
-def run(*messages: Message, status: str = "completed", error: str | None = None) -> RunSaid:
-    return RunSaid(status, messages, error)
+def run(*messages: Message, status: str = "completed", error: str | None = None) -> RunMessages:
+    return RunMessages(status, messages, error)
 
 
 # --- messages ---

@@ -301,6 +301,6 @@ def test_a_call_shows_no_child_at_work_that_it_knows_to_have_ended(
     sleeper.kill()
     sleeper.wait()
     assert not child.look()  # no file has changed
-    task.ended = True  # the kernel has told the call
+    task.ended = True  # the kernel has reported its end to the call
     assert child.look()
     assert child.run.standing.status == "completed"

@@ -65,7 +65,7 @@ def test_the_end_is_told_whatever_became_of_the_registry_meanwhile(
         told = checked(out)
         assert (waiter.returncode, told["counts"], told["timedOut"]) == (0, counts(completed=1), False)
         assert [(one["name"], one["status"]) for one in told["runs"]] == [("scout", "completed")]
-        later = command(home, "poll", "--json")  # with a warning if the registry is left as it is
+        later = command(home, "poll", "--json")  # it warns if the registry is left as it is
         assert checked(later.stdout)["counts"] == counts(completed=1, running=1)
 
 

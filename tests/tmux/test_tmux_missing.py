@@ -109,7 +109,7 @@ def test_a_socket_with_too_long_a_path_is_said(tmp_path: Path) -> None:
 
 def test_servers_of_another_age_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_stub(tmp_path, monkeypatch, "echo 'protocol version mismatch (client 8, server 7)' >&2; exit 1")
-    with pytest.raises(Unusable, match="different ages") as raised:
+    with pytest.raises(Unusable, match="different versions") as raised:
         tmux.Tmux("/x/s").identity()
     assert raised.value.kind == "tmux-old"
 

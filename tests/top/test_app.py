@@ -194,7 +194,7 @@ def test_stop_asks_first_and_what_has_ended_is_not_stopped(home: Home) -> None:
             await person.press("n")
             assert screens.lines(app)[-1].startswith(" Enter attach  s stop")
             await person.press("m")
-            assert screens.lines(app)[-1] == f" Run {run.run_id} is a batch child, which cannot be spoken to."
+            assert screens.lines(app)[-1] == f" Run {run.run_id} is a batch run, which takes no messages."
             await person.press("down", "x")
             assert screens.lines(app)[-1] == " It has ended already."
 

@@ -108,7 +108,7 @@ def test_who_was_silent_is_left_alone_until_he_is_heard(
         watcher._round(set())
         found.append(watcher._due() == watcher._sweep_at)  # no run is read before the next sweep
         told(run, events.assistant_text("heard"))
-        eventually(lambda: watcher._runs.heard(watcher._tail.changed()))
+        eventually(lambda: watcher._runs.note_events(watcher._tail.changed()))
         monkeypatch.undo()
         watcher._round(set())
         found.append(watcher._due() <= watcher._round_at + ROUND_S)

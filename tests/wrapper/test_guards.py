@@ -129,22 +129,22 @@ def test_bottomless_arguments_of_a_child_are_no_fault_of_ours(depth: int) -> Non
 def test_the_clocks_stand_while_it_waits_for_a_person() -> None:
     watch = guards(timeout_s=60, debounce_s=30)
     watch.note_activity(STARTED_AT + 50)
-    watch.stand(STARTED_AT + 55)
-    watch.stand(STARTED_AT + 56)  # it is paused already
+    watch.pause(STARTED_AT + 55)
+    watch.pause(STARTED_AT + 56)  # it is paused already
     assert watch.check(STARTED_AT + 9999, nothing) is None
-    watch.go_on(STARTED_AT + 1055)
+    watch.resume(STARTED_AT + 1055)
     assert watch.deadline() == STARTED_AT + 1080
-    watch.go_on(STARTED_AT + 2000)  # it goes already
+    watch.resume(STARTED_AT + 2000)  # it goes already
     assert watch.deadline() == STARTED_AT + 1080
     assert watch.check(STARTED_AT + 1080, nothing) is not None
 
 
 def test_a_child_in_a_persons_hands_is_ended_for_nothing() -> None:
     watch = guards(timeout_s=60, loop_count=2)
-    watch.retire()
+    watch.switch_off()
     call = events.tool_call("a", "bash", {"command": "ls"})
     assert [watch.note_call(call) for _ in range(9)] == [None] * 9
     assert watch.check(STARTED_AT + 10**9, nothing) is None
-    watch.stand(STARTED_AT)
-    watch.go_on(STARTED_AT + 1)
+    watch.pause(STARTED_AT)
+    watch.resume(STARTED_AT + 1)
     assert watch.check(STARTED_AT + 10**9, nothing) is None

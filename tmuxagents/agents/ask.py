@@ -67,7 +67,7 @@ class _Asked:
         self.deadline = time.monotonic() + question.limit_s
         self._enough = question.enough
         self._question = question
-        self._said = bytearray()
+        self._output = bytearray()
         self._seen = 0  # lines before this offset have been checked
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -76,7 +76,7 @@ class _Asked:
             self._process = subprocess.Popen(
                 self._question.argv,
                 env=self._question.environment,
-                cwd="/",  # not the caller's folder: it must neither change the answer nor be kept busy
+                cwd="/",  # the caller's folder could change the answer, and could not be unmounted meanwhile
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -98,15 +98,15 @@ class _Asked:
     def take(self) -> None:
         """Read what has come; a line that is the answer ends the question."""
         piece = os.read(self.handle, 65536)
-        self._said += piece
+        self._output += piece
         if not piece:
             self.done = True
-            self.answer = bytes(self._said) if self._enough is None else None
-        elif len(self._said) > MOST_BYTES:
+            self.answer = bytes(self._output) if self._enough is None else None
+        elif len(self._output) > MOST_BYTES:
             self.done = True
         elif self._enough is not None and b"\n" in piece:
-            end = self._said.rfind(b"\n")
-            complete = bytes(self._said[self._seen : end]).split(b"\n")
+            end = self._output.rfind(b"\n")
+            complete = bytes(self._output[self._seen : end]).split(b"\n")
             self.answer = next(filter(self._enough, complete), None)
             self.done = self.answer is not None
             self._seen = end + 1
@@ -117,7 +117,7 @@ class _Asked:
             return
         self.done = True
         if self._enough is None and self._is_over(0):
-            self.answer = bytes(self._said)
+            self.answer = bytes(self._output)
 
     def __exit__(self, *_: object) -> None:
         """End the process and its group, gently first: it may hold a lock on its own files."""

@@ -31,7 +31,7 @@ class Agent:
     prompt_link: str | None = None  # the name that a file must have to be part of the system prompt
     keeps_sessions = True  # it can continue a session by its id
     keeps_unanswered = True  # it also keeps a new session in which the model has not answered
-    about_usage: tuple[bytes, ...] = ()  # beginnings of the lines on usage in its log of a session
+    about_usage: tuple[bytes, ...] = ()  # how the lines about usage begin in its log of a session
 
     @property
     def program_variable(self) -> str:
@@ -59,11 +59,11 @@ class Agent:
         return {}
 
     def prompted(self, _path: str, _environment: Mapping[str, str]) -> Mapping[str, str]:
-        """Return the variables that add the text of a file to the system prompt; none if arguments do."""
+        """Return the variables that add a file's text to the system prompt; none if the arguments add it."""
         return {}
 
     def questions(self) -> Questions:
-        """Return the questions to an installed one: most agents are only asked for their version."""
+        """Return what we ask an installed agent: for most agents, only the version."""
         from tmuxagents.agents import capabilities  # noqa: PLC0415  (no wrapper asks)
 
         return capabilities.Questions(self.capabilities().oldest)
@@ -77,7 +77,7 @@ class Agent:
         return None
 
     def agent_files(self) -> AgentFiles | None:
-        """Return the meaning of the brand's own agent files; None if there are none, or it uses ours."""
+        """Return where the brand's agent files are and what they mean; None if it has none or uses ours."""
         return None
 
     def session(self, _text: str) -> ChildSession:
@@ -85,7 +85,7 @@ class Agent:
         return ChildSession(problem="does not belong to this agent")
 
     def session_log(self, _session: str | None, _environment: Mapping[str, str]) -> str | None:
-        """Return the path of its own log of a session, if we know it and the log has the usage so far."""
+        """Return the path of the agent's log of a session; None if unknown, or if the log has no usage."""
         return None
 
     if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class Reader:
             """Read one line; `now` is monotonic."""
 
     def feed_oversized(self, _line: Oversized, _now: float) -> Reading:
-        """Read the two ends of a line that was too long to keep: a tool's output, or a text that is cut."""
+        """Read the two ends of a line that was too long to keep, such as the output of a tool."""
         self.left_out = True
         return ACTIVE
 
@@ -149,7 +149,7 @@ class Reader:
         """Note that lines read at this (monotonic) time may have been printed a moment before."""
 
     def note_session(self, _lines: Sequence[bytes]) -> None:
-        """Take the lines on usage in the agent's log of the session, from before this child."""
+        """Take the lines about usage that the session's log had before this child started."""
 
     def overheard(self, _line: bytes) -> Sequence[Event]:
         """Return more events for a line of stderr; the line itself is always an event."""

@@ -54,19 +54,19 @@ class LineReader(Reader):
         return raw_json.word(raw.get("type")) or ""
 
     def overheard(self, line: bytes) -> Sequence[Event]:
-        """Keep the last words on stderr, or better an error: they explain an end that no line explains."""
-        said = line.decode("utf-8", "replace").strip()
-        is_error = said[:5].lower() == "error"
-        if said and (is_error or not self._heard[1]):
-            self._heard = said, is_error
+        """Keep the last line on stderr, or better the last error: it may explain an unexplained end."""
+        text = line.decode("utf-8", "replace").strip()
+        is_error = text[:5].lower() == "error"
+        if text and (is_error or not self._heard[1]):
+            self._heard = text, is_error
         return ()
 
     def ended(self, exit_code: int | None, text: bytes | None = None) -> list[Event]:
         """Return the events of the child's exit, once all output is read."""
-        told = [*self.used(text or b""), *self.left(exit_code)]
+        reported = [*self.used(text or b""), *self.left(exit_code)]
         if self.is_torn and self.settled:
-            told += [events.resumed(), events.turn_end(None), events.settled(aborted=False)]
-        return told
+            reported += [events.resumed(), events.turn_end(None), events.settled(aborted=False)]
+        return reported
 
     def left(self, _exit_code: int | None) -> list[Event]:
         """Return the events that an exit means for this brand. Code None: a signal ended the child."""
@@ -181,7 +181,7 @@ class LiveReader(Reader):
         return super().feed(line, now)
 
     def taken(self, raw: Mapping[str, Any]) -> list[Event]:
-        """Return the event of a message that, as the bridge reports, the child has taken."""
+        """Return the event of a message that the child has taken, as the bridge reports."""
         number = raw_json.whole(raw.get("inboxId"))
         sent = None if number is None else self._sent(number)
         return [] if sent is None else [sent]
@@ -231,9 +231,10 @@ class HookedReader(LiveReader, LineReader):
         """Read a hook at the end of a turn. For an interrupt there is only the idle notification."""
         return NOTHING
 
-    def settle(self, told: list[Event], stop_reason: str) -> Reading:
+    def settle(self, reported: list[Event], stop_reason: str) -> Reading:
         """Report the end of a turn."""
         self.asks.open.clear()
-        told = [*self.works_again(), *told, *self.finish(stop_reason, aborted=stop_reason == "aborted")]
-        self.count_settling(told[-1])
-        return Reading(told, active=True)
+        reported = [*self.works_again(), *reported]
+        reported += self.finish(stop_reason, aborted=stop_reason == "aborted")
+        self.count_settling(reported[-1])
+        return Reading(reported, active=True)

@@ -86,7 +86,7 @@ MARKDOWN, TOML = ".md", ".toml"
 
 
 class AgentFiles(AgentFacts):
-    """A brand's own agent files: where they lie, and what their keys mean (presets/foreign)."""
+    """A brand's own agent files: where they are, and what their keys mean (presets/foreign)."""
 
     agent: str
     title: str  # as people call the brand

@@ -146,8 +146,8 @@ class TextReader(Reader):
     def ended(self, exit_code: int | None, _text: bytes | None = None) -> list[Event]:
         """Return the answer and, if the command exited with 0, the end of its turn."""
         text = "\n".join(self._lines) + (_CUT if self.left_out else "")
-        told = [events.assistant_text(text)] if text.strip() else []
+        reported = [events.assistant_text(text)] if text.strip() else []
         if exit_code != 0:
-            return told
+            return reported
         self.settled = True
-        return [*told, events.turn_end("stop", evidence="exit"), events.settled(aborted=False)]
+        return [*reported, events.turn_end("stop", evidence="exit"), events.settled(aborted=False)]

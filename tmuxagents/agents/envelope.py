@@ -61,7 +61,7 @@ class EnvelopeReader(LineReader):
 
     def left(self, _exit_code: int | None) -> list[Event]:
         """Return the text that was not reported yet."""
-        return self._told_texts()
+        return self._report_texts()
 
     # --- lines ---
 
@@ -72,11 +72,12 @@ class EnvelopeReader(LineReader):
             case "system:init":
                 self.model = raw_json.word(raw.get("model")) or self.model
                 self._owes_structured = _STRUCTURED[0] in raw_json.listed(raw.get("tools"))
-                told = self._opened(raw)
-                if self._session and not told and not self._has_begun:  # its id was known before its model
-                    told = [events.session_started(self._session, model=self.model)]
+                reported = self._opened(raw)
+                # The session's id was known before its model.
+                if self._session and not reported and not self._has_begun:
+                    reported = [events.session_started(self._session, model=self.model)]
                 self._has_begun = True
-                return Reading([*told, *self.works_again()], active=True)
+                return Reading([*reported, *self.works_again()], active=True)
             case "assistant" | "user":
                 if raw.get("parent_tool_use_id") is not None or not isinstance(message, dict):
                     return ACTIVE
@@ -95,45 +96,45 @@ class EnvelopeReader(LineReader):
         return [events.session_started(session, model=self.model)]
 
     def _assistant(self, raw: dict[str, Any], message: dict[str, Any], now: float) -> list[Event]:
-        told = [*self._opened(raw), *self.works_again()]
-        # An API error, or the beginning of an answer, in place of an answer.
+        reported = [*self._opened(raw), *self.works_again()]
+        # An API error, or the beginning of an answer, instead of an answer.
         if raw.get("is_api_error_message") is True or raw.get("aborted") is True:
             self._is_cut |= raw.get("error") == "max_output_tokens"
-            return told
+            return reported
         self.model = raw_json.word(message.get("model")) or self.model
         known = raw_json.key(message.get("id"))
         for block in raw_json.blocks(message.get("content")):
             kind = block.get("type")
             text = raw_json.text(block.get("text")) if kind == "text" else None
             if not text or known is None or known != self._message:
-                told += self._told_texts()
+                reported += self._report_texts()
             if text:  # the next block or line of this message may continue it
                 self._message = known
                 self._texts.append(text)
             elif kind == "thinking" and (thought := raw_json.text(block.get("thinking"))):
-                told.append(events.thinking(thought))
+                reported.append(events.thinking(thought))
             elif kind == "tool_use":
-                told += self.call(block.get("id"), block.get("name"), block.get("input"), now)
-        return told
+                reported += self.call(block.get("id"), block.get("name"), block.get("input"), now)
+        return reported
 
-    def _told_texts(self) -> list[Event]:
+    def _report_texts(self) -> list[Event]:
         """Report the answer that is whole now."""
         texts, self._texts, self._message = self._texts, [], None
         whole = "\n".join(filter(None, texts))
         return [events.assistant_text(whole)] if whole else []
 
     def _user(self, raw: dict[str, Any], message: dict[str, Any], now: float) -> list[Event]:
-        told = [*self._opened(raw), *self._told_texts()]
+        reported = [*self._opened(raw), *self._report_texts()]
         for block in raw_json.blocks(message.get("content")):
             if block.get("type") != "tool_result":
                 continue
             call = block.get("tool_use_id")
             text = "\n".join(raw_json.texts(raw_json.blocks(block.get("content")), "text"))
             if self.is_refused(raw, call):
-                told += self.deny(call, None, text)
+                reported += self.deny(call, None, text)
             else:
-                told += self.result(call, text, now, failed=block.get("is_error") is True)
-        return told
+                reported += self.result(call, text, now, failed=block.get("is_error") is True)
+        return reported
 
     def is_refused(self, _raw: dict[str, Any], _call: Any) -> bool:
         """Say whether a tool result is a refusal to run the tool."""
@@ -155,16 +156,16 @@ class EnvelopeReader(LineReader):
         error = raw.get("error")
         if isinstance(error, dict) and self._texts:  # the child has also printed the error as an answer
             self._texts[-1] = self._texts[-1].removesuffix(raw_json.text(error.get("message")) or "")
-        told = [*self._opened(raw), *self.works_again(), *self._told_texts()]
+        reported = [*self._opened(raw), *self.works_again(), *self._report_texts()]
         for item in raw_json.listed(raw.get("permission_denials")):
             if isinstance(item, dict):
-                told += self.deny(item.get("tool_use_id"), item.get("tool_name"), "It was not allowed.")
-        told += self.usage(raw)
+                reported += self.deny(item.get("tool_use_id"), item.get("tool_name"), "It was not allowed.")
+        reported += self.usage(raw)
         self.why = None
         stop_reason = self.ending(raw)
         self.error_message = None if stop_reason == "stop" else self._message_of(raw)
         self._is_cut = False
-        return [*told, *self.finish(stop_reason, aborted=stop_reason == "aborted")]
+        return [*reported, *self.finish(stop_reason, aborted=stop_reason == "aborted")]
 
     def usage(self, _raw: dict[str, Any]) -> list[Event]:
         """Return the usage of the turn; nothing if a brand does not report it."""
@@ -191,8 +192,9 @@ class EnvelopeReader(LineReader):
         """Return the message of a failure: the provider's words, if there are any."""
         error = raw.get("error")
         if isinstance(error, dict):
-            said = raw_json.sentence(error.get("message")) or ""
-            return said.removeprefix("[").removesuffix("]") if said.startswith("[API Error") else said or None
+            message = raw_json.sentence(error.get("message")) or ""
+            is_bracketed = message.startswith("[API Error")
+            return message.removeprefix("[").removesuffix("]") if is_bracketed else message or None
         for one in raw_json.listed(raw.get("errors")):
             why = raw_json.sentence(one)
             if why and not why.startswith(_UNEXPLAINED):
@@ -217,14 +219,14 @@ def request(known: str, **asked: Any) -> bytes:
 
 def respond(known: str, response: dict[str, Any]) -> bytes:
     """Return the answer to a request of the agent."""
-    told = {"subtype": "success", "request_id": known, "response": response}
-    return jsonline.encode({"type": "control_response", "response": told})
+    answer = {"subtype": "success", "request_id": known, "response": response}
+    return jsonline.encode({"type": "control_response", "response": answer})
 
 
 def refuse(known: str) -> bytes:
     """Return the refusal of a request that is no question."""
-    told = {"subtype": "error", "request_id": known, "error": "Not supported."}
-    return jsonline.encode({"type": "control_response", "response": told})
+    answer = {"subtype": "error", "request_id": known, "error": "Not supported."}
+    return jsonline.encode({"type": "control_response", "response": answer})
 
 
 def question(known: str, asked: dict[str, Any]) -> Ask:
@@ -239,9 +241,9 @@ def question(known: str, asked: dict[str, Any]) -> Ask:
 def about(tool: Any, given: Any) -> str:
     """Return one line about a call: its tool, and its most important arguments."""
     name, args = raw_json.word(tool) or "tool", raw_json.table(given)
-    said = [raw_json.sentence(args.get(key)) for key in _SHOWN]
-    said += [raw_json.sentence(one.get("question")) for one in _questions(args)]
-    words = " ".join(filter(None, said))
+    sentences = [raw_json.sentence(args.get(key)) for key in _SHOWN]
+    sentences += [raw_json.sentence(one.get("question")) for one in _questions(args)]
+    words = " ".join(filter(None, sentences))
     return f"{name}: {words}" if words else name
 
 
@@ -309,6 +311,6 @@ class EnvelopeTalker(Talker, EnvelopeReader):
 
     def turn_over(self, raw: dict[str, Any]) -> list[Event]:
         """Report the end of a turn, which closes all questions."""
-        told = super().turn_over(raw)
+        reported = super().turn_over(raw)
         self._asked.clear()
-        return told
+        return reported

@@ -38,8 +38,8 @@ _OURS = "TMUXAGENTS_"
 # A child that may launch children (its environment names the state directory) gets the launcher's pi program
 # and limit, too.
 _TO_LAUNCH = ("TMUXAGENTS_PI", "TMUXAGENTS_MAX_RUNNING")
-_COLOURS = "truecolor"  # every supported tmux has them, but does not set the variable
-_SIZE = ("COLUMNS", "LINES")  # a child asks its terminal, which may change
+_COLOURS = "truecolor"  # every supported tmux shows them, but does not set the variable
+_SIZE = ("COLUMNS", "LINES")  # a child asks its terminal, whose size may change
 
 
 def of_child(

@@ -38,7 +38,7 @@ _MODES = {"read-only": "default", "edit": "auto_edit", "full": "yolo"}
 
 
 class Gemini(Agent):
-    """The adapter."""
+    """The agent Gemini CLI."""
 
     name = "gemini"
     program = "gemini"
@@ -63,7 +63,7 @@ class Gemini(Agent):
         return GeminiReader()
 
     def agent_files(self) -> AgentFiles:
-        """Return the meaning of its own agent files."""
+        """Return where its own agent files are, and what they mean."""
         from tmuxagents.agents.capabilities import AgentFiles  # noqa: PLC0415  (only presets ask)
 
         return AgentFiles(
@@ -111,12 +111,12 @@ class GeminiReader(LineReader):
 
     def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:
         """Read one line."""
-        told: list[Event] = []
+        reported: list[Event] = []
         match kind:
             case "init":
                 self.model = raw_json.word(raw.get("model"))
                 session = raw_json.key(raw.get("session_id"))
-                told = [events.session_started(session, model=self.model)] if session else []
+                reported = [events.session_started(session, model=self.model)] if session else []
             case "message":
                 text = raw_json.text(raw.get("content"))
                 if raw.get("role") != "assistant" or not text:
@@ -127,24 +127,24 @@ class GeminiReader(LineReader):
                 # pauses that long and continues with a capital, it counts as two answers. Both are kept.
                 last = self._answer[-1].rstrip()[-1:] if self._answer else ""
                 breaks_off = (last.isalnum() or last == ",") and text[:1].isupper()
-                told = self._said() if breaks_off and self._piece_at - before >= 1.0 else []
+                reported = self._report_text() if breaks_off and self._piece_at - before >= 1.0 else []
                 self._answer.append(text)
-                told = [*self.works_again(), *told]
+                reported = [*self.works_again(), *reported]
             case "tool_use":
                 self._trouble = None
-                told = [*self.works_again(), *self._said()]
-                told += self.call(raw.get("tool_id"), raw.get("tool_name"), raw.get("parameters"), now)
+                reported = [*self.works_again(), *self._report_text()]
+                reported += self.call(raw.get("tool_id"), raw.get("tool_name"), raw.get("parameters"), now)
             case "tool_result":
-                told = self._tool_result(raw, now)
+                reported = self._tool_result(raw, now)
             case "error":
                 self._trouble = raw_json.sentence(raw.get("message")) or "It stopped without an answer."
             case "result":
-                told = self._result(raw)
+                reported = self._result(raw)
             case _:
                 return NOTHING
-        return Reading(told, active=True)
+        return Reading(reported, active=True)
 
-    def _said(self) -> list[Event]:
+    def _report_text(self) -> list[Event]:
         """Return the answer so far, and begin another."""
         text = "".join(self._answer)
         self._answer = []
@@ -153,17 +153,17 @@ class GeminiReader(LineReader):
     def _tool_result(self, raw: dict[str, Any], now: float) -> list[Event]:
         error, call = raw_json.table(raw.get("error")), raw.get("tool_id")
         why, known = raw_json.text(error.get("message")) or "", raw_json.key(call) or ""
-        said = raw_json.text(raw.get("output")) or why
+        output = raw_json.text(raw.get("output")) or why
         tool, _ = self.calls.get(known, ("", 0.0))
         kind = error.get("type")
         if tool and (kind == _REFUSED or (kind == _NOT_OFFERED and tool in TOOLS)):
             del self.calls[known]
-            return [events.denied(known, tool, why or said)]
-        failed = raw.get("status") == "error" or (tool == _SHELL and _FAILED.search(said) is not None)
-        return self.result(call, said, now, failed=failed)
+            return [events.denied(known, tool, why or output)]
+        failed = raw.get("status") == "error" or (tool == _SHELL and _FAILED.search(output) is not None)
+        return self.result(call, output, now, failed=failed)
 
     def _result(self, raw: dict[str, Any]) -> list[Event]:
-        told = self._said()
+        reported = self._report_text()
         stats = raw_json.table(raw.get("stats"))
         names = ("total_tokens", "input_tokens", "output_tokens", "input", "cached")
         whole, asked, output, new, cached = (raw_json.count(stats.get(name)) for name in names)
@@ -171,21 +171,21 @@ class GeminiReader(LineReader):
         if total := new + output + cached + thoughts:
             figures = {"input": new, "output": output, "cacheRead": cached, "cacheWrite": 0, "cost": 0}
             own = {"totalTokens": total, "reasoning": thoughts, "costKind": "none", "basis": "run"}
-            told.append(events.usage({**figures, **own}))
+            reported.append(events.usage({**figures, **own}))
         if raw.get("status") == "success" and self._trouble is None:
-            return [*told, *self.finish("stop")]
+            return [*reported, *self.finish("stop")]
         error = raw_json.table(raw.get("error"))
-        said = raw_json.sentence(error.get("message"))
-        if said is not None and said.startswith("[API Error: "):
+        message = raw_json.sentence(error.get("message"))
+        if message is not None and message.startswith("[API Error: "):
             # The words of the API, in a message such as [API Error: {"error":{"message":"no such key"}}].
-            inner = said.removeprefix("[API Error: ").partition("]\n")[0].removesuffix("]")
+            inner = message.removeprefix("[API Error: ").partition("]\n")[0].removesuffix("]")
             of_api = raw_json.table((raw_json.parse(inner.encode()) or {}).get("error"))
-            said = raw_json.sentence(of_api.get("message")) or inner
-        said = self.error_message = said or self._trouble
-        why = "length" if "exceeded the token limit" in (said or "") else "error"
-        if error.get("type") == "FatalTurnLimitedError" or (said or "").startswith(_LIMITS):
+            message = raw_json.sentence(of_api.get("message")) or inner
+        message = self.error_message = message or self._trouble
+        why = "length" if "exceeded the token limit" in (message or "") else "error"
+        if error.get("type") == "FatalTurnLimitedError" or (message or "").startswith(_LIMITS):
             why = "limit"
-        return [*told, *self.finish(why)]
+        return [*reported, *self.finish(why)]
 
     def left(self, exit_code: int | None) -> list[Event]:
         """Return the end that the exit code means, if there was no `result` line."""

@@ -180,16 +180,16 @@ def _ask(agent: Agent, words: list[str], environment: Mapping[str, str], agent_d
     if about.MODELS:
         questions["models"] = question(about.MODELS, LIMIT_S, request=about.REQUEST, enough=is_list)
     try:
-        said = dict(zip(questions, ask([*questions.values()]), strict=True))
-        told = said.get("models")
-        models = None if told is None else about.models(told)
+        answers = dict(zip(questions, ask([*questions.values()]), strict=True))
+        answer = answers.get("models")
+        models = None if answer is None else about.models(answer)
         if models is None and about.LISTING:
             (listed,) = ask([question(about.LISTING, _PATIENT_LIMIT_S)])
             models = None if listed is None else about.listing(listed)
     finally:
         leftovers.end(LeftoverScope(run_id=mark, uid=os.getuid(), since=since))
-    told = said.get("version")
-    version = None if told is None else about.version(told)
+    answer = answers.get("version")
+    version = None if answer is None else about.version(answer)
     warnings = about.doubts(agent.name, version, models)
     return {"version": version, "models": models, "warnings": warnings, "lists": bool(about.MODELS)}
 
@@ -225,8 +225,9 @@ def holds(entry: Mapping[str, Any], stamp: Sequence[Any], now: float) -> bool:
     if entry["stamp"] != stamp:
         return False
     # The time was rounded. One that is later than now was written under another clock.
-    told = entry["version"] is not None and (entry["models"] is not None or entry.get("lists") is False)
-    return told or -_ROUNDED_S <= now - entry["askedAt"] < SILENCE_S
+    has_models = entry["models"] is not None or entry.get("lists") is False
+    is_complete = entry["version"] is not None and has_models
+    return is_complete or -_ROUNDED_S <= now - entry["askedAt"] < SILENCE_S
 
 
 def generation(former: Mapping[str, Any] | None, models: Sequence[Mapping[str, Any]] | None) -> int:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-# Where a model comes from, the strongest first. The last is the agent's own default: nobody named one.
+# Where a model comes from, the strongest first. The last is the agent's own default, if no model is named.
 CALL, PRESET, SETTING, OWN = "call", "preset", "setting", "agent"
 INHERIT = "inherit"
 NONE = 'no model resolved: give -m MODEL, a preset with "model", or the setting defaultModel'
@@ -80,7 +80,7 @@ def choose(
 
 
 def none_resolved() -> BadRequest:
-    """Return the refusal for a run without any model."""
+    """Return the error for a run without any model."""
     hint = "tmuxagents models lists all models"
     return BadRequest(NONE, kind="no-model", hint=hint, field="model")
 
@@ -98,7 +98,7 @@ def resolve(wanted: WantedModel, available: Sequence[str] | None, environment: M
         wanted = wanted._replace(name=f"{provider}/{model}" if provider else model)
     if available is not None:
         return find(wanted, available)
-    if wanted.name.startswith("-") or not wanted.name.isprintable():  # it would be an option, or is a trick
+    if wanted.name.startswith("-") or not wanted.name.isprintable():  # an option, or hidden characters
         raise _unknown(wanted, ())
     return wanted.name
 

@@ -1,4 +1,4 @@
-"""Show a person the window of a run, or a session: choose the terminal, and the one tmux step that shows it.
+"""Show a person a run's window or a tmux session: choose the terminal, and the tmux step that shows it.
 
 No other client is moved, and no terminal gets one tmux inside another. Each step checks the run's tag itself.
 A client's terminal can be lent: the client is detached, and a program attaches the terminal to the run. When
@@ -77,7 +77,7 @@ def _find(run: RunView) -> RunTarget:
         raise NotPossible(message, kind="no-window", hint=f"attach to it there: {command}")
     if run.wrapper is None and run.machine is None:
         message = f"Run {_short(run)} is being launched: its window is not there yet."
-        raise NotPossible(message, kind="no-window", hint=f"once more in a moment: {command}")
+        raise NotPossible(message, kind="no-window", hint=f"try again in a moment: {command}")
     # The server and the window that the run's wrapper recorded.
     recorded = run.place or {}
     keys = ("socketPath", "serverPid", "serverStartTime", "window")
@@ -111,16 +111,16 @@ def _out_of_reach(run: RunView, life: tmux.ServerLife, *, taken: bool = False) -
     if not life.lives:
         return _closed(run, "its tmux server has ended")
     if taken:
-        why = f"another tmux server has taken {life.socket} from its own, which lives (pid {life.pid})"
-        hint = f"kill -USR1 {life.pid} gives the path back, and takes it from the other"
+        why = f"another tmux server has taken {life.socket} from the run's own server (pid {life.pid})"
+        hint = f"kill -USR1 {life.pid} gives the socket back to that server"
     else:
-        why = f"the socket {life.socket} was removed, its tmux server lives (pid {life.pid})"
-        hint = f"kill -USR1 {life.pid} makes the socket again"
+        why = f"the socket {life.socket} was removed, but its tmux server lives (pid {life.pid})"
+        hint = f"kill -USR1 {life.pid} makes the socket anew"
     return Unusable(f"{_out(run)}: {why}.", kind="tmux-unreachable", hint=hint)
 
 
 def _out(run: RunView) -> str:
-    return f"Run {_short(run)} is {run.standing.status}, its window cannot be reached"
+    return f"Run {_short(run)} is {run.standing.status}, but its window cannot be reached"
 
 
 def _short(run: RunView) -> str:
@@ -159,7 +159,7 @@ class Viewer:
     warnings: list[str] = field(default_factory=list)
 
     def seat_at(self, server: Tmux, life: ServerLife) -> Seat | None:
-        """Return the client that is to show something of a server.
+        """Return the client on which this server can show something.
 
         If the person's terminal is a pane of that server, this is the client around the pane. Otherwise one
         tmux would be inside another.
@@ -183,7 +183,7 @@ def find_viewer(environment: Mapping[str, str], terminal: str | None, *, hint: s
             there = (one for one in server.clients.all() if one.session == session and not one.control)
             client = next(there, None)
         if client is None:
-            message = "No terminal shows the tmux session that this was called in."
+            message = "No terminal shows the tmux session of this command."
             raise Unusable(message, kind="no-tty", hint=hint)
         return Viewer(client.name, Seat(server, inside.server, client))
     if terminal is None:
@@ -214,7 +214,7 @@ def ambiguous(found: Snapshot) -> NoSuchRun:
     return NoSuchRun(f"{len(ids)} runs are active here.", kind="ambiguous-run", hint=hint, candidates=ids)
 
 
-# --- shown ---
+# --- show it ---
 
 
 def show(viewer: Viewer, target: RunTarget, *, read_only: bool = False) -> list[str] | None:
@@ -324,7 +324,7 @@ def go_back(caller: Caller, viewer: Viewer) -> None:
         clients.end_view(seat.client.session)
 
 
-# --- read ---
+# --- read its transcript ---
 
 
 def transcript(run_dir: str, caller: Caller) -> Iterator[bytes]:

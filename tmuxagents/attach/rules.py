@@ -73,7 +73,7 @@ def choose_step(
     """Choose the step that shows a window on a terminal. `is_here`: both are on the same tmux server.
 
     `shown` is None for a terminal outside tmux. A client that shows a run already is switched, since prefix-d
-    leads back from there. It keeps its rights.
+    leads back from there. It stays read-only or writable.
     """
     if shown is None:
         return ShowingStep(ATTACH, Trail(terminal, OUT), read_only)

@@ -36,7 +36,8 @@ _LOOK_S, _IDLE_S = 0.1, 0.4
 _QUIET_AFTER_S = 3.0
 _LINK_EVERY_S, _WATCHER_EVERY_S = 1.0, 5.0
 _CONFIRM_S = 3.0
-_READ_S = 0.3  # a second Ctrl-C sooner than this confirms nothing: both may come from one paste
+_LEAVE_S = 0.3  # for the terminal to take the last text
+_PASTED_S = 0.3  # a second Ctrl-C sooner than this confirms nothing: both may come from one paste
 _KEYS = (b"\r", b"\n")
 
 
@@ -91,7 +92,7 @@ class FarWindow:
             self._window.close(how, run.elapsed(time.time()), run.state)
             self._paint(run)
             self._terminal.show(narration.title(f"{how.status} ({how.reason})"))
-        self._terminal.leave(_READ_S)
+        self._terminal.leave(_LEAVE_S)
         return 0
 
     def _take(self, event: Event) -> None:
@@ -143,7 +144,7 @@ class FarWindow:
         if since > _CONFIRM_S:
             self._asked_at = now
             self._window.note(f"Ctrl-C again within {_CONFIRM_S:g} s stops this run")
-        elif since >= _READ_S:
+        elif since >= _PASTED_S:
             self._asked_at = None
             self._window.note(f"stopping it on {safe.line(run.host or '?')} …")
             self._paint(run)
@@ -165,7 +166,7 @@ class FarWindow:
         except TmuxAgentsError as why:
             self._window.note(why.message)
             return
-        if not self._terminal.lend(_READ_S):
+        if not self._terminal.lend(_LEAVE_S):
             return
         try:
             code = subprocess.call(command, env=self._environment)

@@ -115,11 +115,11 @@ def _check(given: dict[str, Any], how: Mapping[str, Any]) -> None:
 
 
 def _ended(how: Mapping[str, Any], within: float | None, cursor: str | None) -> bool | EndedRuns:
-    """Return which ended runs to list: since when, and how many. A document has only requested ones."""
+    """Return which ended runs to list: since when, and how many. A document has only the requested ones."""
     most = None if how["most"] is None else min(how["most"], _MOST)
     if how["ended"] and most is None:
         is_list = not (how["as_json"] or how["template"] is not None or printing.is_terminal())
-        return (0.0, polling.MOST_RECENT) if is_list else True  # each line costs a program's context
+        return (0.0, polling.MOST_RECENT) if is_list else True  # each line costs an agent's context
     if within is not None:
         return time.time() - within, most
     if most is not None or how["statuses"] or how["unread"]:
@@ -160,7 +160,7 @@ def statusline(*, everywhere: bool, as_json: bool) -> int:
     return 0
 
 
-# --- printed ---
+# --- printing ---
 
 
 def _print(  # noqa: PLR0913  (what is printed, and how)
@@ -224,8 +224,8 @@ def _lines(found: Snapshot) -> list[str]:
     return [counts if width is None else fit(counts, width), *lines]
 
 
-def _changes(told: tuple[Snapshot, bool], *, as_json: bool) -> int:
-    found, reset = told
+def _changes(changes: tuple[Snapshot, bool], *, as_json: bool) -> int:
+    found, reset = changes
     printing.warn(found.warnings)
     if as_json:
         printing.document(polling.changes_document(found, reset=reset))

@@ -181,8 +181,8 @@ def verb(words: Sequence[str], known: Iterable[str]) -> str | None:
     verbs = [part for part in parts if part.removesuffix("s") not in _NOUNS]
     verbs = verbs or [part for part in parts[:-1] if part in known]  # `run` is a noun, too
     if verbs or not parts:
-        said = (_verb(part, rest, known) for part in (name.lower(), *verbs))
-        return next(filter(None, said), None)
+        answers = (_verb(part, rest, known) for part in (name.lower(), *verbs))
+        return next(filter(None, answers), None)
     if rest and (found := _verb(rest[0], rest[1:], known)):
         return found
     return "launch" if any(" " in word for word in rest) else "poll"
@@ -207,8 +207,8 @@ def option(verb: str, name: str) -> str | None:
     words = _parts(name) if name.startswith("--") else []
     parts = [word for word in reversed(words) if word not in _WHOLE]
     found = (table[word] for word in (whole, *parts) for table in tables if word in table)
-    said = next(found, None)
-    return said and said.format(verb=verb)
+    answer = next(found, None)
+    return answer and answer.format(verb=verb)
 
 
 def arguments(verb: str) -> str | None:
@@ -224,7 +224,7 @@ def task(text: str, *, has_previous: bool, known: Iterable[str]) -> tuple[str, s
     if text in known or text in _NO_TASKS:
         return f'"{text}" is a verb, and no task for an agent.', f"tmuxagents {VERBS.get(text, text)}"
     if _FILE.fullmatch(text):
-        why = f'"{text}" is the name of a file, and no task for an agent.'
+        why = f'"{text}" is the name of a file, not a task for an agent.'
         return (
             why,
             "--tasks FILE runs the tasks of a file, --task-file FILE one task, --file FILE adds a file",

@@ -147,12 +147,12 @@ def read_content(file: str, field: str = "task-file") -> str:
             hint = f"give --{field} a file that you can read, or - to read it from stdin"
             raise BadRequest(message, kind="bad-file", hint=hint, field=field) from error
     if len(text) > _LONGEST:
-        message = f"What {source} holds is longer than {_LONGEST // 1024 // 1024} MB."
+        message = f"The text in {source} is longer than {_LONGEST // 1024 // 1024} MB."
         raise BadRequest(message, kind="bad-argument", hint="put the bulk into a file", field="task")
     try:
         return text.decode("utf-8")
     except UnicodeDecodeError as error:
-        message = f"What {source} holds is not valid UTF-8 (byte {error.start + 1})."
+        message = f"The text in {source} is not valid UTF-8 (byte {error.start + 1})."
         raise BadRequest(message, kind="bad-argument", hint="save it as UTF-8", field="task") from error
 
 
@@ -162,7 +162,7 @@ def _several() -> str:
 
 
 def _call(task: str) -> str:
-    """Return a command line of the called verb with such a task."""
+    """Return a command line of the called verb with this task."""
     context = click.get_current_context()
     names = ["tmuxagents", context.info_name or "", *(["RUN"] if "run" in context.params else [])]
     return f'{" ".join(names)} "{task}"'

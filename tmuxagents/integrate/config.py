@@ -88,7 +88,7 @@ class SettingsFiles:
         refused = places.read_named(path).refused
         if refused:
             message = f"{path} is not used: {refused}."
-            raise Unusable(message, kind="no-permission", hint=f"mend that first: ls -l {path}")
+            raise Unusable(message, kind="no-permission", hint=f"correct that first: ls -l {path}")
         content = disk.read(path)
         return content, None if content is None else content.decode("utf-8", "surrogateescape")
 

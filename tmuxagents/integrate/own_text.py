@@ -1,11 +1,11 @@
-"""Our text in a person's files and options: put in, found, and taken out to the byte. Pure.
+"""Put our text into a person's files and options, find it, and take out exactly that text. Pure.
 
 A *block* of lines in a configuration is between two marks. A *file* of our own ends with a mark. The mark has
 a digest, so text that a person has changed does not count as ours. The mark also records what else we made: a
 line break before the block, the whole file, or folders for it.
 
-A *member* of an object in a JSON file has no room for a mark. Who made the object around a lone member shows
-before the closing brace: if there is a space or a line break, we did; if there is none, the person did.
+A *member* of an object in a JSON file has no room for a mark. The object around a lone member is ours if a
+space or a line break precedes its closing brace. Otherwise the person made it.
 
 Our text in an *option* is in front of the person's value, and tmux itself expands it.
 """
@@ -57,7 +57,7 @@ class _Block(NamedTuple):
 
 
 def put_block(text: bytes | None, lines: Sequence[str]) -> Edited:
-    """Put a block at the end of a file's text, or in the place of our present block."""
+    """Put a block at the end of a file's text, or in place of the block that is there."""
     if text is None:
         return Edited(DONE, _written(lines, FILE))
     block = _find(text)

@@ -1,8 +1,8 @@
 """Add our MCP server and our skill to Claude Code or Codex, and remove them again. Joins.
 
 Everything is read before anything is changed. The configuration is JSON or TOML. When another program
-rewrites a TOML file, our marks can be lost. Then our tables are found by their headers. As such a header can
-also occur inside a long text, the file is parsed before and after the change, and the two meanings are
+rewrites a TOML file, our marks can be lost. Then our tables are found by their headers. Such a header can
+also occur inside a long string. So the file is parsed before and after the change, and the two results are
 compared.
 """
 
@@ -122,7 +122,7 @@ def _config_step(where: ParentPlace, *, uninstall: bool) -> Step:
             step.leave(None, str(why))
             return step
         message = f"{where.config} is left as it is: {why}."
-        hint = "mend it, or have the skill alone with --no-tools"
+        hint = "correct it, or install the skill alone with --no-tools"
         raise BadConfig(message, kind="bad-settings", hint=hint) from why
 
 
@@ -190,7 +190,7 @@ def put_server(before: bytes | None, where: ParentPlace) -> Edited:
         try:
             same = edited.text is None or _rest(edited.text) == _rest(rest or b"")
         except CannotEdit as why:
-            raise CannotEdit(f'"{TOML_GROUP}" in it cannot be added to') from why
+            raise CannotEdit(f'nothing can be added to "{TOML_GROUP}" in it') from why
         if not same:
             raise CannotEdit("it would mean something else with our lines in it")
         return edited

@@ -51,8 +51,8 @@ _COMMAND = ("-P", "-m", "tmuxagents")
 def text(path: str, *, extension: str, command: Sequence[str], tools: bool) -> str:
     """Return the text of the file at `path` without its mark; `command` starts this program."""
     options = {"command": list(command), "tools": tools}
-    said = {"extension": extension, "options": options, "path": path}
-    return _TEXT % {key: json.dumps(value, ensure_ascii=False) for key, value in said.items()}
+    content = {"extension": extension, "options": options, "path": path}
+    return _TEXT % {key: json.dumps(value, ensure_ascii=False) for key, value in content.items()}
 
 
 def extension_of(content: bytes | None) -> str | None:

@@ -137,7 +137,7 @@ def diff(changes: Iterable[Change]) -> Iterator[str]:
         last = change.path
 
 
-def said(change: Change) -> str:
+def done_line(change: Change) -> str:
     """Return a change that was made, as one line."""
     if change.where == SERVER:
         how = "unset" if change.after is None else "set"
@@ -147,7 +147,7 @@ def said(change: Change) -> str:
     return f"removed {change.path}" if change.after is None else f"changed {change.path}"
 
 
-def left(one: LeftAlone) -> str:
+def left_line(one: LeftAlone) -> str:
     """Return one thing that was left alone, and why, as one line."""
     what = one.path if one.where == FILE else f"{one.name} on the tmux server at {one.path}"
     return f"left {what} alone: {one.why}"

@@ -1,6 +1,6 @@
 """Wait for the wrapper of a run whose window is open, or give the run up. Joins.
 
-Several windows can be open at once: a wrapper may need ten times as long to answer as its window to open.
+Several windows can be open at once: a wrapper may take ten times as long to answer as a window to open.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Arrival:
         return self._why is not None
 
     def due_in(self) -> float:
-        """Return the seconds until the next look, if no answer comes."""
+        """Return the seconds until the next check, if no answer comes."""
         return max(0.0, self._looked_at + _LOOK_EVERY_S - time.monotonic())
 
     def _end(self) -> str | None:
@@ -120,13 +120,13 @@ class Arrival:
             return None
         status, line = end
         if not status and self._questions < _MOST_QUESTIONS:
-            self.opened.server.look_for_ended()  # it has seen the pane close, but not the end of the program
+            self.opened.server.look_for_ended()  # tmux has seen the pane close, but not the program end
             return None
         how = f" with exit code {status}" if status else ""
-        said = safe.cut(safe.line(line), _LONGEST_LINE)
+        cause = safe.cut(safe.line(line), _LONGEST_LINE)
         if not os.access(sys.executable, os.X_OK):
-            said = f"{sys.executable} cannot be executed."
-        return f"The window opened, but its program ended at once{how}{f': {said}' if said else '.'}"
+            cause = f"{sys.executable} cannot be executed."
+        return f"The window opened, but its program ended at once{how}{f': {cause}' if cause else '.'}"
 
     def launched(self) -> Launched:
         """Return what was launched. If no wrapper took the run, end it and raise."""

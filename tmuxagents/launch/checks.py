@@ -46,7 +46,7 @@ def check_cwd(cwd: str) -> None:
         message = f"The working directory {cwd} cannot be used: {getattr(error, 'strerror', error)}."
         raise BadRequest(message, kind="bad-cwd", hint="give --cwd DIR", field="cwd") from error
     if not enters:
-        message = f"The working directory {cwd} may not be entered."
+        message = f"You are not allowed to enter the working directory {cwd}."
         raise BadRequest(message, kind="bad-cwd", hint="give --cwd DIR", field="cwd")
 
 
@@ -55,7 +55,7 @@ def check_machine(
 ) -> None:
     """Refuse a machine on which the run could not begin."""
     if process.start_time(os.getpid()) is None:
-        message = "There is no /proc here: nobody could say which processes live."
+        message = "There is no /proc here, so no program can see which processes live."
         raise Unusable(message, kind="no-permission", hint="mount it, or leave the sandbox")
     _check_state(caller, place)
     if not os.path.exists(database.path_of(caller.home)):
@@ -72,7 +72,7 @@ def check_machine(
         tmux.client_version()  # a live server is asked when the window opens
     waiting = len(_queue(caller).tickets())
     if waiting >= MOST_WAITING:  # each is a process of 3 MB
-        message = f"{waiting} runs wait for a slot already; {MOST_WAITING} is the most."
+        message = f"{waiting} runs wait for a slot already; the limit is {MOST_WAITING}."
         hint = f"wait for some, or raise maxRunning (now {int(settings.numbers['maxRunning'])})"
         raise Unusable(message, kind="no-space", hint=hint)
 
@@ -95,7 +95,7 @@ def _check_state(caller: Caller, place: ChosenServer) -> None:
 
 def _not_allowed(what: str, caller: Caller, place: ChosenServer) -> Unusable:
     hint = f"a sandbox must allow both {caller.home} and {os.path.dirname(place.socket)}"
-    return Unusable(f"This program may not work here: {what}.", kind="no-permission", hint=hint)
+    return Unusable(f"This program is not allowed to work here: {what}.", kind="no-permission", hint=hint)
 
 
 def has_room(caller: Caller, settings: Settings) -> bool:

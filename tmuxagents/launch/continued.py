@@ -89,7 +89,7 @@ def kept_session(plan: Plan, state: RunState, *, keeps_unanswered: bool) -> Chil
     """Return the child's session if its agent keeps sessions itself, or why it cannot be continued."""
     if state.child_session is None:
         return ChildSession(
-            problem=f"run {plan.run_id[:_SHORT]} ended before its child said the session's id"
+            problem=f"run {plan.run_id[:_SHORT]} ended before its child reported the session's id"
         )
     if state.child_session.startswith("-") or not state.child_session.isprintable():  # it becomes an argument
         return ChildSession(problem=f"run {plan.run_id[:_SHORT]} has a session whose id cannot be used")

@@ -56,7 +56,7 @@ def prepare(launcher: Launcher, request: LaunchRequest, call: InCall | None = No
     host = _host(request, launcher.environment)
     call = call or new_call()
     plans.check(request._replace(cwd="/"))
-    sent, cwd, told = _carried(launcher, request, host, call.run_id)
+    sent, cwd, notes = _carried(launcher, request, host, call.run_id)
     if not cwd.startswith(("/", _HOME)) or ".." in cwd.split("/"):
         message = f"--cwd is a path on {host.name}: it begins with / or ~, and has no '..'."
         raise BadRequest(message, kind="bad-cwd", hint="as in --cwd ~/project", field="cwd")
@@ -98,7 +98,7 @@ def prepare(launcher: Launcher, request: LaunchRequest, call: InCall | None = No
     plan = sketched.plan
     if request.resumes is not None and request.session is not None:
         plan = plan.changed(resumes=request.resumes, session_id=request.session)
-    warnings = [*sketched.warnings, *told]
+    warnings = [*sketched.warnings, *notes]
     return sketched._replace(request=request, plan=plan, texts=texts, warnings=warnings)
 
 
@@ -275,7 +275,7 @@ def again(
         hint = f"on {host}: tmuxagents attach --resume {run.run_id[:8]}"
         raise NotPossible(message, kind="no-window", hint=hint)
     if wanted.replay:
-        message = f"The session works on {host}, where no run is given it anew."
+        message = f"The session is on {host}, where --replay is not possible."
         raise NotPossible(message, kind="run-busy", hint="leave out --replay")
     folder = launcher.caller.folder
     request = LaunchRequest(

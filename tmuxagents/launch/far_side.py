@@ -45,7 +45,7 @@ def launch(
         os.close(held)
     meta = directory.read_bytes(f"{run_dir}/{directory.META}", limit=64 * 1024 * 1024)
     if meta is None:
-        raise Unusable(f"The run {run_id} has gone as soon as it was made.", kind="window")
+        raise Unusable(f"The run {run_id} was removed as soon as it was made.", kind="window")
     return {
         "v": 1,
         "runId": run_id,

@@ -1,7 +1,7 @@
-"""Hand runs in as jobs of Slurm, each exactly once. Joins.
+"""Submit runs as jobs of Slurm, each exactly once. Joins.
 
 This machine and the nodes share the home, so the run directory is the truth on all of them. Its machine.json
-is written before the job is handed in, and gets the job's id afterwards. If a launcher dies in between,
+is written before the job is submitted, and gets the job's id afterwards. If a launcher dies in between,
 `watcher/keep` finds the job by its name, or concludes the run.
 """
 
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
     from tmuxagents.launch.prepare import Prepared
 
 LOG = "slurm.log"
-SUBMIT_LOCK = "submit.lock"  # held by the process that hands the job in, until sbatch has ended
+SUBMIT_LOCK = "submit.lock"  # held by the process that submits the job, until sbatch has ended
 _BOOT = f"{os.path.dirname(os.path.dirname(os.path.abspath(__file__)))}/_wrap.py"
 
 
 def begin(launcher: Launcher, prepared: Prepared) -> FarArrival:
-    """Make a run, hand it in, and open the window that shows it."""
+    """Make a run, submit it, and open the window that shows it."""
     run_dir, warnings = submit_run(launcher, prepared)
     return elsewhere.start_following(launcher, prepared, run_dir, SLURM, warnings)
 
 
 def submit_run(launcher: Launcher, prepared: Prepared) -> tuple[str, list[str]]:
-    """Make a run and hand it in; return its directory, and warnings.
+    """Make a run and submit it; return its directory, and warnings.
 
     If Slurm refuses the job, the run ends, and the reason is raised. If Slurm has not confirmed the job,
     `watcher/keep` looks for it later.
@@ -87,13 +87,13 @@ def submit_run(launcher: Launcher, prepared: Prepared) -> tuple[str, list[str]]:
 
 
 def submit(run_dir: str, environment: Mapping[str, str], *, anew: bool = False) -> str:
-    """Hand in the job of a run that was made for Slurm, unless it has one; return the job's id.
+    """Submit the job of a run that was made for Slurm, unless it has one; return the job's id.
 
     `anew`: the run was made just now, so there can be no job of it yet.
     """
     held = writing.lock(run_dir, 0.0, SUBMIT_LOCK)
     if held is None:
-        raise NotPossible("The job of this run is being handed in right now.", kind="run-busy")
+        raise NotPossible("The job of this run is being submitted right now.", kind="run-busy")
     try:
         marker = directory.read_machine(run_dir) or {}
         known = job_of(marker)
@@ -113,6 +113,6 @@ def submit(run_dir: str, environment: Mapping[str, str], *, anew: bool = False) 
 
 def confirm(run_dir: str, job_id: str) -> str:
     """Record which job is the run's; return the job's id."""
-    told = {"state": SUBMITTED, "handle": {"job": job_id}, "at": round(time.time(), 3)}
-    writing.change_machine(run_dir, told)
+    record = {"state": SUBMITTED, "handle": {"job": job_id}, "at": round(time.time(), 3)}
+    writing.change_machine(run_dir, record)
     return job_id

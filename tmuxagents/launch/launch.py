@@ -61,7 +61,7 @@ class Launcher:
         self.environment = environment
         self.settings: Settings = load.load(environment, caller.project)
         self._own: set[str] = set()  # the runs launched here: none of them is warned of another one
-        self._told_of_others = False  # one warning a call is enough
+        self._has_warned_of_others = False  # one warning a call is enough
         self.slow = slow  # called if a wrapper takes long
         self._nesting: NestingPermission | None = None  # of a child that may launch children
         self.place, inside = tmux.choose_place(environment, flag=socket, setting=self.settings.tmux_socket)
@@ -201,13 +201,13 @@ class Launcher:
 
         def ask(book: Registry) -> Sequence[str]:
             book.save([row] if row else [])
-            if self._told_of_others:
+            if self._has_warned_of_others:
                 return ()
             return checks.others_at_work(book, self.caller, request.cwd, besides=self._own | awaited)
 
         others, warnings = lookup.with_registry(self.caller, ask)
         if others:
-            self._told_of_others = True
+            self._has_warned_of_others = True
             warnings.append(checks.warn_of_others(others))
         return warnings
 

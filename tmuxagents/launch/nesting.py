@@ -26,7 +26,7 @@ CHILD, RUN = "PI_SUBAGENTS_CHILD", "TMUXAGENTS_RUN"
 DEPTH, ROOT = "TMUXAGENTS_NESTING", "TMUXAGENTS_ROOT"
 MOST_RUNS = 16  # of one root, itself included
 MOST_LEVELS = 3
-_DAY_S = 86_400  # the clock may have been set back by so much
+_DAY_S = 86_400  # the clock may have been set back by this much
 
 
 class NestingPermission:
@@ -72,7 +72,7 @@ def refuse_crowd(run_dir: str) -> None:
 
 
 def _crowded(root: str) -> BadRequest:
-    message = f"{MOST_RUNS} runs descend from run {root[:8]} already, which is the most."
+    message = f"{MOST_RUNS} runs descend from run {root[:8]} already, which is the limit."
     hint = "do the rest yourself, or say in your answer what should be delegated"
     return BadRequest(message, kind="nested", hint=hint)
 
@@ -114,8 +114,8 @@ def depth_of(set_up: SetUp) -> int:
 
 def permission_of(environment: Mapping[str, str], plan: Plan) -> NestingPermission | None:
     """Return a child's permission, by its environment and the plan of its run; None if it has none."""
-    said = environment.get(DEPTH, "")
-    depth = min(int(said), depth_of(plan)) if said.isascii() and said.isdigit() and len(said) == 1 else 0
+    text = environment.get(DEPTH, "")
+    depth = min(int(text), depth_of(plan)) if text.isascii() and text.isdigit() and len(text) == 1 else 0
     if depth < 1 or not plan.root or not is_run_id(plan.root):
         return None
     return NestingPermission(plan.root, depth - 1)

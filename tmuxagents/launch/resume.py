@@ -159,7 +159,7 @@ def _go_on(  # noqa: PLR0913  (which session, and how it continues)
 
 def transcript(run_dirs: Iterable[str]) -> str:
     """Return the conversation of a session, for the prompt of a run that continues it."""
-    return conversation.resume_text(conversation.previous(map(output.told, run_dirs)))
+    return conversation.resume_text(conversation.previous(map(output.read_messages, run_dirs)))
 
 
 class _Turn:
@@ -193,8 +193,8 @@ class _Turn:
         ids = [os.path.basename(run_dir) for run_dir in run_dirs]
         before = str(self._plan.resumes)
         if before not in ids:
-            message = f"Run {before[:8]}, from which run {self._like.run_id[:8]} went on, is gone."
-            hint = f"go on with what there is: tmuxagents resume {self._like.run_id[:8]} TASK"
+            message = f"Run {before[:8]}, which run {self._like.run_id[:8]} continued, is gone."
+            hint = f"continue without it: tmuxagents resume {self._like.run_id[:8]} TASK"
             raise NoSuchRun(message, kind="unknown-run", hint=hint)
         since = [run_id[:8] for run_id in ids[ids.index(self._like.run_id) + 1 :]]
         if since:
@@ -262,7 +262,7 @@ class _Turn:
             lost = kept.id and prepare.lacks_log(self._launcher, plan, kept.id, self._set_up.keyed)
             return ChildSession(problem=continued.not_kept(run_id)) if lost else kept
         own = f"{os.path.realpath(self._launcher.caller.runs)}/{run_id}/{directory.SESSION}"
-        # Like the files for a prompt, it is read whole, up to a limit, and no other file in its place.
+        # Like a file for a prompt, it is read up to a limit, and no other file is read in its place.
         found = prompt_file.read(own, limit=SESSION_LIMIT, may=lambda there: there == own)
         if found.problem is not None or agent is None:
             problem = _PROBLEMS.get(found.problem or "", "cannot be read")

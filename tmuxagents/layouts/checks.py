@@ -75,7 +75,7 @@ class Checks:
             return
         for key in value:
             if key in _COMMANDS and not self._is_trusted:
-                why = "the layout of a project may not have this: a clone must not run commands"
+                why = "a project's layout may not have this: a cloned repository must not run commands"
                 self.fault((*place, key), why)
             elif key not in known:
                 self.fault((*place, key), f"this key is not supported; there are {', '.join(known)}")
@@ -103,7 +103,7 @@ class Checks:
         if value in _EMPTY_PANES:
             return ()
         if not self._is_trusted:
-            self.fault(place, "the layout of a project may not have commands: a clone must not run any")
+            self.fault(place, "a project's layout may not have commands: a cloned repository must run none")
         return self._commands(place)
 
     def _commands(self, place: Place) -> Sequence[str]:
@@ -135,7 +135,7 @@ class Checks:
         return otherwise
 
     def word(self, place: Place, known: Sequence[str]) -> str | None:
-        """Return one of some words."""
+        """Return one of several words."""
         value = self._at(place)
         if value is None or (isinstance(value, str) and value in known):
             return value
@@ -205,7 +205,7 @@ class Checks:
             return {}
         for name, value in written.items():
             if not _OPTION.fullmatch(name) or not isinstance(value, str) or not value.isprintable():
-                self.fault((*place, name), "this is no option with a value on one line")
+                self.fault((*place, name), "this must be an option with a value on one line")
             else:
                 found[name] = {"true": "on", "false": "off"}.get(value, value)
         return found

@@ -143,7 +143,8 @@ def parse(text: str, *, name: str, source: str, path: str) -> Layout:
     )
     shown = [pane.show for window in layout.windows for pane in window.panes]
     if layout.follows and TOP not in shown:
-        checks.fault((OURS,), "each_run needs a pane with `show: top`: that one lets panes and windows come")
+        problem = "each_run needs a pane with `show: top`: top opens and closes the panes and windows of runs"
+        checks.fault((OURS,), problem)
     if checks.faults:
         raise bad(path, checks.faults)
     return layout
@@ -204,7 +205,7 @@ class Bad:
 
 
 class Shelf:
-    """All layouts that can be named in a folder, good and bad, by name. Of one name the first counts."""
+    """All layouts that can be named in a folder, good and bad, by name. The first of each name counts."""
 
     def __init__(self, found: Iterable[Layout | Bad]) -> None:
         self._files = sorted(found, key=lambda one: (one.name, -SOURCES.index(one.source)))
@@ -242,7 +243,7 @@ class Shelf:
         near: Sequence[str] = difflib.get_close_matches(name, self.names, n=1)
         shown = safe.cut(safe.line(name), 40)
         message = f'Unknown layout: "{shown}". Available layouts: {", ".join(self.names) or "(none)"}'
-        hint = f"Did you mean {near[0]}?" if near else "tmuxagents layouts list says where they lie"
+        hint = f"Did you mean {near[0]}?" if near else "tmuxagents layouts list shows where they are"
         raise BadRequest(message, kind="unknown-layout", hint=hint, candidates=near)
 
 

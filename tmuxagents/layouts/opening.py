@@ -76,7 +76,7 @@ def survey(caller: Caller, environment: Mapping[str, str]) -> Shelf:
 
 def _parsed(source: str, path: str, name: str) -> Layout:
     if not is_name(name):
-        why = "a layout is called by up to 32 of the letters a-z, 0-9, - and _"
+        why = "the name of a layout has up to 32 of the letters a-z, 0-9, - and _"
         raise layout.bad(path, [Fault(layout.BAD, f"{path}: {why}.")])
     try:
         if source == layout.SHIPPED:  # as trustworthy as the program
@@ -89,7 +89,7 @@ def _parsed(source: str, path: str, name: str) -> Layout:
     return layout.parse(text, name=name, source=source, path=path)
 
 
-# --- opened -----------------------------------------------------------------------------------------------
+# --- opening -----------------------------------------------------------------------------------------------
 
 
 class Opening:

@@ -36,8 +36,8 @@ _HASH = 8
 @functools.cache
 def version() -> str:
     """Return the version, with a hash of all files that tells source trees apart."""
-    said = "\n".join(f"{name} {sha256(path.read_bytes())}" for name, path in sorted(_own_files().items()))
-    return f"{__version__}-{sha256(said.encode('utf-8', 'surrogateescape'))[:_HASH]}"
+    sums = "\n".join(f"{name} {sha256(path.read_bytes())}" for name, path in sorted(_own_files().items()))
+    return f"{__version__}-{sha256(sums.encode('utf-8', 'surrogateescape'))[:_HASH]}"
 
 
 def refuse_other(host: Host) -> None:

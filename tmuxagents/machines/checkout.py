@@ -180,4 +180,4 @@ def quoted(path: str) -> bytes:
 
 
 def _missing(words: str) -> Unusable:
-    return Unusable(f"{words}.", kind="code-failed", hint="launch again: what is missing is sent again")
+    return Unusable(f"{words}.", kind="code-failed", hint="launch again: that sends what is missing")

@@ -261,11 +261,11 @@ def _over(host: Host, environment: Mapping[str, str], repository: str, *words: s
         return
     lines = answer.err.splitlines()
     left_with = [line.removeprefix(_LEFT_WITH) for line in lines if line.startswith(_LEFT_WITH)]
-    said = [line for line in lines if line.strip() and not line.startswith((_LEFT_WITH, *_OF_GIT))]
+    lines_of_git = [line for line in lines if line.strip() and not line.startswith((_LEFT_WITH, *_OF_GIT))]
     if left_with == [str(ssh.FAILED)]:
-        raise refusals.of_ssh("\n".join(said), host.name, host.destination)
-    if left_with and left_with[0] != "0" and said:
+        raise refusals.of_ssh("\n".join(lines_of_git), host.name, host.destination)
+    if left_with and left_with[0] != "0" and lines_of_git:
         hint = f"tmuxagents hosts check {host.name}"
-        raise Unusable(f"{host.name}: {said[0]}", kind="code-failed", hint=hint)
+        raise Unusable(f"{host.name}: {lines_of_git[0]}", kind="code-failed", hint=hint)
     message = f"git could not exchange code with {host.name}: {answer.reason}."
     raise git.GitRefused(message, kind="git-failed", hint=f"tmuxagents hosts check {host.name}")

@@ -65,8 +65,8 @@ def install(host: Host, found: FarFacts, environment: Mapping[str, str]) -> None
         message = f"The disk of {host.name} is full: tmuxagents does not fit."
         raise Unusable(message, kind="far-disk", hint="make room there; nothing was left")
     lines = [one.strip() for one in answer.err.splitlines() if one.strip()]
-    said = safe.cut(safe.line(lines[-1]).rstrip("."), _SHOWN) if lines else f"it ended with {answer.code}"
-    message = f"tmuxagents cannot be installed on {host.name}: {said}."
+    reason = safe.cut(safe.line(lines[-1]).rstrip("."), _SHOWN) if lines else f"it ended with {answer.code}"
+    message = f"tmuxagents cannot be installed on {host.name}: {reason}."
     raise Unusable(message, kind="far-install", hint=f"try: ssh {host.destination}")
 
 
@@ -80,8 +80,8 @@ def read_agents(host: Host, environment: Mapping[str, str]) -> list[dict[str, An
     answer = ssh.run_script(host, _ASKING, values, timeout=_ASKING_S, environment=environment)
     found = parse_agents(answer.out)
     if found is None:
-        said = safe.cut(safe.line(answer.err.strip()), _SHOWN)
-        message = f"tmuxagents on {host.name} does not work: {said or 'it says nothing'}."
+        words = safe.cut(safe.line(answer.err.strip()), _SHOWN)
+        message = f"tmuxagents on {host.name} does not work: {words or 'it says nothing'}."
         raise Unusable(message, kind="far-install", hint=f"try: ssh {host.destination}")
     return found
 
@@ -120,6 +120,6 @@ def uninstall(host: Host, environment: Mapping[str, str], *, force: bool) -> str
     folder = ours[1]
     answer = ssh.run_script(host, _REMOVING, {"folder": folder}, timeout=_ASKING_S, environment=environment)
     if answer.code != 0:
-        said = safe.cut(safe.line(answer.err.strip()), _SHOWN)
-        raise Unusable(f"{folder} on {host.name} is not removed: {said}", kind="far-install")
+        reason = safe.cut(safe.line(answer.err.strip()), _SHOWN)
+        raise Unusable(f"{folder} on {host.name} is not removed: {reason}", kind="far-install")
     return folder

@@ -30,7 +30,7 @@ _PYTHON = (3, 11)
 _NEEDED_KB = 60 * 1024  # for an installation and the first runs
 _CLOCK_S = 10.0  # more is worth a warning
 _MOST_CLOCK_S = 600.0  # with more, logins and TLS fail, and the ages and the order of runs are wrong
-_NUMBER = re.compile("[0-9]{1,15}")  # a machine may also say `²`, or more figures than Python reads
+_NUMBER = re.compile("[0-9]{1,15}")  # a machine may also say `²`, or more digits than Python reads
 _OTHERS_WRITE = (5, 8)  # in the letters of a mode, as drwxr-xr-x
 
 
@@ -68,7 +68,7 @@ class FarFacts(NamedTuple):
 
     @property
     def command(self) -> tuple[str, ...]:
-        """Return the words that start it. If both machines share a home, they set a state directory."""
+        """Return the words that start it; with a state directory of its own if both machines share a home."""
         own = ("env", f"TMUXAGENTS_HOME={self.first('state')}") if self.first("shared") else ()
         return (*own, self.program)
 
@@ -100,8 +100,8 @@ def ask(host: Host, programs: Mapping[str, str], environment: Mapping[str, str])
             os.unlink(shared)
     lines = answer.out.decode("utf-8", "replace").split("\n")
     if lines.count(token) != 2:  # noqa: PLR2004  (before and after)
-        said = safe.cut(safe.line((answer.err or answer.out.decode("utf-8", "replace")).strip()), _SHOWN)
-        message = f"{host.name} does not answer as a machine with a shell does: {said or 'it says nothing'}."
+        words = safe.cut(safe.line((answer.err or answer.out.decode("utf-8", "replace")).strip()), _SHOWN)
+        message = f"{host.name} does not answer like a machine with a shell: {words or 'it says nothing'}."
         raise Unusable(message, kind="far-shell", hint=f"try: ssh {host.destination} sh -c true")
     first = lines.index(token)
     facts: dict[str, list[str]] = {}

@@ -89,7 +89,7 @@ def check_name(text: str, what: str) -> None:
 
 
 def _odd(what: str, text: str) -> BadRequest:
-    return BadRequest(f"{text[:80]!r} is the name of no {what}.", kind="usage")
+    return BadRequest(f"{text[:80]!r} cannot be the name of a {what}.", kind="usage")
 
 
 def pair(value: Any) -> tuple[str, str] | None:

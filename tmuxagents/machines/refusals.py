@@ -91,8 +91,8 @@ def of_ssh(err: str, name: str, destination: str) -> Unusable:
             made = Unreachable if kind == _UNREACHABLE else Unusable
             return made(message.format(name=name), kind=kind, hint=hint.format(to=destination))
     lines = [line.strip() for line in err.splitlines() if line.strip()]
-    said = f": {safe.cut(safe.line(lines[-1]).rstrip('.'), _SHOWN)}" if lines else ""
-    message = f"{name} is unreachable: the connection ended{said}."
+    reason = f": {safe.cut(safe.line(lines[-1]).rstrip('.'), _SHOWN)}" if lines else ""
+    message = f"{name} is unreachable: the connection ended{reason}."
     return Unreachable(message, kind=_UNREACHABLE, hint=f"try: ssh {destination} true")
 
 

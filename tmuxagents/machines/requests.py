@@ -61,6 +61,6 @@ def ask(  # noqa: PLR0913  (what goes there, and how long it may take)
             if "error" in found:
                 raise refusals.of_document(found, host.name)
             return found
-    said = safe.cut(safe.line((answer.err.strip().splitlines() or ["nothing"])[-1]), _SHOWN)
-    message = f"{host.name} gave no answer that can be read; it said: {said}"
+    last_line = safe.cut(safe.line((answer.err.strip().splitlines() or ["nothing"])[-1]), _SHOWN)
+    message = f"{host.name} gave no readable answer; it printed: {last_line}"
     raise Unusable(message, kind="far-answer", hint=f"tmuxagents hosts check {host.name}")

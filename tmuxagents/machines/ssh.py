@@ -73,8 +73,8 @@ def control_path(host: Host, environment: Mapping[str, str]) -> str:
     facts = os.lstat(folder)
     if facts.st_uid != os.geteuid() or facts.st_mode != stat.S_IFDIR | _OURS_ALONE:
         raise _no_folder(folder, "it is not yours alone")
-    told = (places.home(environment), environment.get(CONFIG, ""), host.name, host.destination)
-    name = sha256("\0".join(told).encode("utf-8", "surrogateescape"))[:16]
+    identity = (places.home(environment), environment.get(CONFIG, ""), host.name, host.destination)
+    name = sha256("\0".join(identity).encode("utf-8", "surrogateescape"))[:16]
     return f"{folder}/{name}"
 
 
@@ -187,13 +187,13 @@ def run_line(  # noqa: PLR0913  (as above)
         for stream in (client.stdin, client.stdout, client.stderr):
             if stream is not None:
                 stream.close()
-    said = err.decode("utf-8", "replace")
+    errors = err.decode("utf-8", "replace")
     if client.returncode == FAILED or client.returncode < 0:  # our ssh was killed
-        refused = refusals.of_ssh(said, host.name, host.destination)
+        refused = refusals.of_ssh(errors, host.name, host.destination)
         if isinstance(refused, Unreachable):
             refused.asked = talk.asked
         raise refused
-    return FarAnswer(client.returncode, out, said)
+    return FarAnswer(client.returncode, out, errors)
 
 
 def start(words: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
@@ -214,7 +214,7 @@ def start(words: Sequence[str], environment: Mapping[str, str]) -> subprocess.Po
         raise Unusable(message, kind="ssh-missing", hint="install it: apt install openssh-client") from error
     except OSError as error:
         message = f"ssh cannot be started: {error.strerror}."
-        raise Unusable(message, kind="ssh-missing", hint="what is used up? ulimit -a") from error
+        raise Unusable(message, kind="ssh-missing", hint="look at the limits: ulimit -a") from error
 
 
 class _Talk:
@@ -228,7 +228,7 @@ class _Talk:
         self._client = client
         self._asking = client.stdin.fileno()
         self._out, self._err = client.stdout.fileno(), client.stderr.fileno()
-        self._said = {self._out: bytearray(), self._err: bytearray()}
+        self._outputs = {self._out: bytearray(), self._err: bytearray()}
         self._left = memoryview(text)
         self._greeting = greeting
         self.asked = False  # whether the far command may have got some of the input
@@ -237,7 +237,7 @@ class _Talk:
         """Write the input and read both outputs until they end."""
         os.set_blocking(self._asking, False)
         with selectors.DefaultSelector() as waiting:
-            for handle in self._said:
+            for handle in self._outputs:
                 waiting.register(handle, selectors.EVENT_READ)
             if not self._greeting:
                 self._ask(waiting)
@@ -257,7 +257,7 @@ class _Talk:
             self._client.wait(max(0.1, deadline - time.monotonic()))
         except subprocess.TimeoutExpired as error:
             raise self._silent() from error
-        return bytes(self._said[self._out]), bytes(self._said[self._err])
+        return bytes(self._outputs[self._out]), bytes(self._outputs[self._err])
 
     def _ask(self, waiting: selectors.BaseSelector) -> None:
         self.asked = True
@@ -277,17 +277,17 @@ class _Talk:
             self._client.stdin.close()
 
     def _read(self, handle: int, waiting: selectors.BaseSelector) -> None:
-        said = self._said[handle]
+        output = self._outputs[handle]
         piece = os.read(handle, _PIECE)
-        said += piece
+        output += piece
         if not piece:
             waiting.unregister(handle)
         if handle == self._err:
-            del said[:-_MOST_SAID]
-        elif len(said) > MOST_BYTES:
-            message = f"{self._host.name} says more than {MOST_BYTES // 2**20} MB."
+            del output[:-_MOST_SAID]
+        elif len(output) > MOST_BYTES:
+            message = f"{self._host.name} prints more than {MOST_BYTES // 2**20} MB."
             raise Unusable(message, kind="far-answer")
-        if handle == self._out and not self.asked and said.startswith(self._greeting):
+        if handle == self._out and not self.asked and output.startswith(self._greeting):
             self._ask(waiting)
 
     def _silent(self) -> Unreachable:

@@ -70,18 +70,18 @@ def _is_id(value: Any) -> bool:
 def read(line: bytes) -> Request | Message | None:
     """Return the request in a line, or else the error that answers it; None if it needs no answer."""
     try:
-        said = json.loads(line)
+        value = json.loads(line)
     except (ValueError, RecursionError):
         return error(None, PARSE, "This line is not JSON.")
-    if not isinstance(said, dict) or said.get("jsonrpc") != "2.0":
+    if not isinstance(value, dict) or value.get("jsonrpc") != "2.0":
         return error(None, INVALID, "This is not a JSON-RPC 2.0 message.")
-    own, method, params = said.get("id"), said.get("method"), said.get("params", {})
-    if method is None and ("result" in said or "error" in said):
+    own, method, params = value.get("id"), value.get("method"), value.get("params", {})
+    if method is None and ("result" in value or "error" in value):
         return None  # an answer, but the server sends no requests
-    if not isinstance(method, str) or not ("id" not in said or _is_id(own)):
+    if not isinstance(method, str) or not ("id" not in value or _is_id(own)):
         return error(own if _is_id(own) else None, INVALID, "A request has a method and an id.")
     if not isinstance(params, dict):
-        return error(own, BAD_PARAMS, "params must be an object.") if "id" in said else None
+        return error(own, BAD_PARAMS, "params must be an object.") if "id" in value else None
     return Request(method, params, own)
 
 
@@ -159,8 +159,8 @@ def called(request: Request, document: Mapping[str, Any]) -> Message:
         return result(request, answer)  # the text has everything
     details = document["details"] if verbose else answers.compact(document["details"])
     # The object repeats the text, because some models see only the object.
-    told = {"text": document["content"][0]["text"], **details}
-    return result(request, {**answer, "structuredContent": told})
+    structured = {"text": document["content"][0]["text"], **details}
+    return result(request, {**answer, "structuredContent": structured})
 
 
 def read_out(request: Request, document: Mapping[str, Any]) -> Message:
@@ -184,8 +184,8 @@ def over(run: Mapping[str, Any]) -> tuple[str, Message]:
 
 def logged(level: str, data: Message) -> Message:
     """Return a log message, as a notification."""
-    told = {"level": level, "logger": "tmuxagents", "data": data}
-    return {"jsonrpc": "2.0", "method": "notifications/message", "params": told}
+    params = {"level": level, "logger": "tmuxagents", "data": data}
+    return {"jsonrpc": "2.0", "method": "notifications/message", "params": params}
 
 
 def notified(method: str, params: Message, stream: Any = None) -> Message:
@@ -210,8 +210,8 @@ def failed(request: Request, message: str) -> Message:
 
 def progressed(request: Request, count: int, message: str) -> Message:
     """Return the progress of a call as a notification."""
-    told = {"progressToken": request.token, "progress": count, "message": message}
-    return {"jsonrpc": "2.0", "method": "notifications/progress", "params": told}
+    params = {"progressToken": request.token, "progress": count, "message": message}
+    return {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
 
 
 def cancelled_id(request: Request) -> Any:

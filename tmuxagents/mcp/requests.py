@@ -42,7 +42,7 @@ class CallProcess:
         self.is_answered = False
         self._goes_on = False  # even if the client leaves or cancels
         self.last: dict[str, Any] | None = None  # the last progress document
-        self.told = 0  # reports of progress
+        self.reports = 0  # reports of progress
         now = time.monotonic()
         self.tells_at = now + ALIVE_S
         self.gives_up_at = None if limit_s is None else now + limit_s
@@ -68,11 +68,11 @@ class CallProcess:
         """Note a progress document, if any; return the report, None if the client wants none."""
         self.last = document or self.last
         self.tells_at = time.monotonic() + ALIVE_S
-        self.told += 1
+        self.reports += 1
         if self.request.token is None or self.is_answered:
             return None
         text = self.last["content"][0]["text"] if self.last else "starting"
-        return protocol.progressed(self.request, self.told, text)
+        return protocol.progressed(self.request, self.reports, text)
 
     def answer(self, document: dict[str, Any]) -> Message:
         """Return the answer to the client, made from the document that the process printed."""

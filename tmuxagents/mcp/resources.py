@@ -144,8 +144,8 @@ class Notices:
         except (TmuxAgentsError, protocol.Refused) as refused:
             return [protocol.error(request.id, protocol.NO_RESOURCE, str(refused), {"uri": address})]
         run_id = session.runs[str(address)]
-        told = protocol.notified(protocol.UPDATED, {"uri": str(address)})
-        return [protocol.result(request, {}), *([told] if run_id in self._over else [])]
+        notice = protocol.notified(protocol.UPDATED, {"uri": str(address)})
+        return [protocol.result(request, {}), *([notice] if run_id in self._over else [])]
 
     def _listen(self, request: Request) -> list[Message]:
         wanted = request.params.get("notifications")
@@ -163,9 +163,9 @@ class Notices:
         honored: dict[str, Any] = {"resourceSubscriptions": list(runs)} if runs else {}
         honored |= {"resourcesListChanged": True} if stream.has_list else {}
         over = [address for address, run_id in runs.items() if run_id in self._over]
-        told: list[tuple[str, Message]] = [(protocol.ACKNOWLEDGED, {"notifications": honored})]
-        told += [(protocol.UPDATED, {"uri": address}) for address in over]
-        return [protocol.notified(method, params, request.id) for method, params in told]
+        notices: list[tuple[str, Message]] = [(protocol.ACKNOWLEDGED, {"notifications": honored})]
+        notices += [(protocol.UPDATED, {"uri": address}) for address in over]
+        return [protocol.notified(method, params, request.id) for method, params in notices]
 
     def _found(self, addresses: Iterable[Any], open_: int) -> dict[str, str]:
         """Return the run of each address, and follow it. Raises TmuxAgentsError or Refused."""
@@ -220,13 +220,13 @@ class Notices:
                     message = protocol.over(inspect(run_dir).document(time.time()))
                     self._kept = [*self._kept, message][-_MOST_KEPT:]
         ended = set(map(os.path.basename, over))
-        told = []
+        news = []
         for stream_id, stream in self._streams.items():
             changed = [address for address, run_id in stream.runs.items() if run_id in ended]
-            told += [protocol.notified(protocol.UPDATED, {"uri": address}, stream_id) for address in changed]
+            news += [protocol.notified(protocol.UPDATED, {"uri": each}, stream_id) for each in changed]
             if stream.has_list and ended:
-                told.append(protocol.notified(protocol.LIST_CHANGED, {}, stream_id))
-        return [*(self._due(self._level) if self._level else []), *told]
+                news.append(protocol.notified(protocol.LIST_CHANGED, {}, stream_id))
+        return [*(self._due(self._level) if self._level else []), *news]
 
     def _due(self, wanted: str) -> list[Message]:
         """Return the log messages that are at least as severe as `wanted`; drop the others."""

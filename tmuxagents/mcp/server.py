@@ -160,28 +160,28 @@ class Server:
         line = bytes(self._begun).strip()
         self._begun.clear()
         self._skips = False
-        said = protocol.read(line) if is_whole and line else None
-        if said is None or isinstance(said, dict):
-            self._say(said)
-        elif said.id is None:
-            own = protocol.cancelled_id(said)
+        taken = protocol.read(line) if is_whole and line else None
+        if taken is None or isinstance(taken, dict):
+            self._say(taken)
+        elif taken.id is None:
+            own = protocol.cancelled_id(taken)
             call = self._calls.get(own)
             if call is not None:
                 call.is_answered = True  # a cancelled request gets no answer
                 call.cancel()
             self._notices.drop(own)
         else:
-            for notice in self._notices.hear(said):
+            for notice in self._notices.hear(taken):
                 self._say(notice)
-            if self._offered and protocol.is_subscription(said):
-                for message in self._notices.subscribe(said):
+            if self._offered and protocol.is_subscription(taken):
+                for message in self._notices.subscribe(taken):
                     self._say(message)
                 return
-            answer = protocol.answer(said, offered=self._offered)
+            answer = protocol.answer(taken, offered=self._offered)
             if answer is not None:
                 self._say(answer)
             else:
-                self._begin(said)
+                self._begin(taken)
 
     # --- calls --------------------------------------------------------------------------------------------
 

@@ -169,8 +169,8 @@ def index_skills(files: Iterable[SkillFile]) -> dict[str, Skill]:
             fields = yaml.parse(file.text or "").fields
         except yaml.Malformed:
             fields = {}  # a skill with an odd header still has the name of its folder
-        said = (fields.get("name"), fields.get("description"))
-        name, about = (text.strip() if isinstance(text, str) else "" for text in said)
+        described = (fields.get("name"), fields.get("description"))
+        name, about = (text.strip() if isinstance(text, str) else "" for text in described)
         if not file.is_declared and not (name and about):
             continue  # a loose file in a skills folder is a skill only if its header has both
         name = name or file.folder.strip()
@@ -198,7 +198,7 @@ def resolve_skills(fields: Mapping[str, Any], known: Mapping[str, Skill]) -> dic
     for name in wanted:
         if known[name].body is None:
             message = f'Could not read skill "{name}": {known[name].path}'
-            hint = "a regular UTF-8 file of your own, up to 256 KB"
+            hint = "it must be a regular UTF-8 file of your own, up to 256 KB"
             raise BadRequest(message, kind="unknown-skill", hint=hint)
     done = {key: value for key, value in fields.items() if key != LOADED or not value}
     if suggested:

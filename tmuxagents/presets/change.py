@@ -84,7 +84,7 @@ class PresetShelf:
             home = places.user_home(self._environment)
             place = project.project_of(self._folder, home)
             if place not in project.upwards(self._folder, home):
-                message = f"{place} can be no project, so it can have no presets of its own."
+                message = f"{place} cannot be a project, so it cannot have presets of its own."
                 raise BadRequest(message, kind="bad-argument", field="project", hint="leave --project out")
             folder = disk.project_folder(place, kind)
         return PresetFile(kind=kind, source=source, path=f"{folder}/{name}.md", text="")

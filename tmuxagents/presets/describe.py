@@ -122,8 +122,8 @@ def table(presets: Sequence[Preset], columns: int) -> list[str]:
         source = f"{preset.source}, {preset.brand.agent}" if preset.brand else preset.source
         source += " (hidden)" if preset.hidden_by else ""
         about = preset.fields.get(DESCRIPTION) or ""
-        said = (preset.name, preset.kind, source, preset.model or "", words(preset), about)
-        cells = [safe.line(cell) or "-" for cell in said]
+        texts = (preset.name, preset.kind, source, preset.model or "", words(preset), about)
+        cells = [safe.line(cell) or "-" for cell in texts]
         rows.append((*(width.fit(cell, _WIDEST_CELL) for cell in cells[:-1]), cells[-1]))
     return [width.fit(line, columns).rstrip() for line in width.table(rows, columns)]
 

@@ -167,7 +167,7 @@ def _read_folder(found: Found, like: PresetFile) -> None:
                 except (RefusedFile, OSError, ValueError) as error:
                     found.refused.append(RefusedFile(path, _why(error)))
         for name in found_names[MOST_FILES : MOST_FILES + 1]:
-            why = f"it and those after it are beyond the {MOST_FILES} files that are read of a folder"
+            why = f"only the first {MOST_FILES} files of a folder are read, not this one and those after it"
             found.refused.append(RefusedFile(f"{place}/{name}", why))
     except FileNotFoundError:
         return
@@ -196,7 +196,7 @@ def _file(like: PresetFile, path: str, raw: bytes) -> PresetFile:
 def _read(folder: int, real: str, name: str) -> bytes:
     """Read a whole file of an open folder. Raises unless the file is regular, trusted and not too large.
 
-    A link may lead only to another file of the same folder: a link in a clone could point anywhere.
+    A link may lead only to another file of the same folder: a cloned repository could contain any link.
     """
     if stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
         target, name = os.path.split(os.path.realpath(f"{real}/{name}"))

@@ -1,6 +1,6 @@
 """Make or change a preset by hand, through questions, a template or `KEY=VALUE`; and format its text.
 
-Parsing a text from `text` gives back exactly the values that it was made of.
+The function `text` writes a text from which parsing gets back exactly the same values.
 
 Pure.
 """
@@ -202,7 +202,7 @@ def scalar(value: str) -> str:
 
 
 def _quoted(value: Any) -> str:
-    """Return a value as JSON that YAML reads alike: YAML knows no pairs of surrogates."""
+    """Return a value as JSON that YAML reads in the same way: YAML knows no pairs of surrogates."""
     quoted = json.dumps(value, ensure_ascii=False)
     return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found.group()):04x}", quoted)
 

@@ -35,7 +35,7 @@ PROFILE_FLAGS = ("noTools", "noExtensions", "noSkills", "noContextFiles")
 PROFILE_LISTS = ("tools", "excludeTools", "extensions", "extraArgs", "suggestedSkills", "loadSkills")
 PROFILE_KEYS = (*PROFILE_TEXTS, *PROFILE_FLAGS, *PROFILE_LISTS)
 PRESET_KEYS = (DESCRIPTION, "model", "tools")
-# Our own keys, for presets of the user alone: a clone must not decide how a child runs.
+# Our own keys, only for the user's presets: a cloned repository must not decide how a child runs.
 OWN_KEYS = ("agent", "driver", "timeout", "keepBackground", "nesting", "on")
 ACCOUNT, HOME, ENV = "account", "home", "env"
 ACCOUNT_KEYS = (ACCOUNT, HOME, ENV)  # the login that the child uses; also for presets of the user alone
@@ -249,7 +249,7 @@ def set_up(preset: Preset) -> SetUp:
     """Return the part of a plan that a preset decides."""
     texts, profile = files(preset), None
     if preset.kind == PROFILE:
-        # It repeats the tools, since an empty list in the plan's own `tools` forbids nothing.
+        # `tools` is repeated here, since an empty list in the plan's own `tools` forbids nothing.
         profile = {key: preset.fields[key] for key in _FLAG_FIELDS if key in preset.fields}
     return SetUp(
         preset=preset.name,

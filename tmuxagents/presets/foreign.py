@@ -27,15 +27,15 @@ _NOTHING = "a preset has nothing that means this: remove it, or write a preset o
 
 def header_of(text: str, path: str, files: AgentFiles) -> tuple[yaml.Frontmatter | None, list[Flaw]]:
     """Return the file as the header of a preset, and its flaws; None if the file defines no agent."""
-    said = _toml(text) if files.suffix == capabilities.TOML else yaml.parse(text)
-    if not said.fields or (files.titled and not isinstance(said.fields.get(NAME), str)):
+    header = _toml(text) if files.suffix == capabilities.TOML else yaml.parse(text)
+    if not header.fields or (files.titled and not isinstance(header.fields.get(NAME), str)):
         return None, []
-    reading = _HeaderReader(said, files)
+    reading = _HeaderReader(header, files)
     fields = dict(reading.fields())
-    fields[NAME] = said.fields[NAME] if files.titled else paths.stem(path)
-    body = said.body if files.body is None else str(said.fields.get(files.body) or "").strip()
-    written = {key: said.written.get(key, value) if key in _KEPT else value for key, value in fields.items()}
-    return yaml.Frontmatter(fields, written, said.lines, body), reading.flaws
+    fields[NAME] = header.fields[NAME] if files.titled else paths.stem(path)
+    body = header.body if files.body is None else str(header.fields.get(files.body) or "").strip()
+    kept = {key: header.written[key] for key in fields if key in _KEPT and key in header.written}
+    return yaml.Frontmatter(fields, {**fields, **kept}, header.lines, body), reading.flaws
 
 
 _KEPT = (NAME, DESCRIPTION, _MODEL)
@@ -44,8 +44,8 @@ _KEPT = (NAME, DESCRIPTION, _MODEL)
 class _HeaderReader:
     """Reads one header that uses the brand's words."""
 
-    def __init__(self, said: yaml.Frontmatter, files: AgentFiles) -> None:
-        self._said = said
+    def __init__(self, header: yaml.Frontmatter, files: AgentFiles) -> None:
+        self._header = header
         self._files = files
         self.flaws: list[Flaw] = []
 
@@ -53,7 +53,7 @@ class _HeaderReader:
         """Yield the fields of the preset."""
         files = self._files
         mode = files.permission[0] if files.permission else None
-        for key, value in self._said.fields.items():
+        for key, value in self._header.fields.items():
             if value is None or key in (*files.harmless, NAME, files.body):
                 continue
             if key == DESCRIPTION or (key == _MODEL and value != _INHERITED):
@@ -75,7 +75,7 @@ class _HeaderReader:
             yield from self._switched()
 
     def _fault(self, key: str, message: str) -> None:
-        self.flaws.append(Flaw(message, line=self._said.lines.get(key), field=key))
+        self.flaws.append(Flaw(message, line=self._header.lines.get(key), field=key))
 
     def _tools(self, value: Any) -> Iterator[tuple[str, Any]]:
         listed = value.split(",") if isinstance(value, str) else value
@@ -101,7 +101,7 @@ class _HeaderReader:
         every = [*self._files.tools, *self._files.own_tools]
         left = dict.fromkeys(every, True)
         for key, values in ((_TOOLS, (True, False)), (_PERMISSION, ("allow", "deny"))):
-            rules = self._said.fields.get(key) or {}
+            rules = self._header.fields.get(key) or {}
             if not isinstance(rules, dict) or not all(one in values for one in rules.values()):
                 self._fault(key, f"this must say {' or '.join(map(str, values)).lower()} of each tool")
                 continue

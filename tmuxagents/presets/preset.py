@@ -59,8 +59,8 @@ class PresetFile(NamedTuple):
 
     def document(self) -> dict[str, str]:
         """Return the JSON form that goes to another machine."""
-        told = {name: getattr(self, name) for name in SENT}
-        return told if self.brand is None else {**told, "of": self.brand.agent}
+        document = {name: getattr(self, name) for name in SENT}
+        return document if self.brand is None else {**document, "of": self.brand.agent}
 
     @property
     def rank(self) -> int:
@@ -147,8 +147,9 @@ class Preset(_FromFile):
         if self.brand is None or agent in (None, self.brand.agent) or model is None:
             return self
         fields = {key: value for key, value in self.fields.items() if key != "model"}
-        told = f"preset {self.name}: the model {model} is one of {self.brand.title}, and {agent} gets its own"
-        return self.ready(fields, [*self.warnings, told])
+        belongs = f"the model {model} is one of {self.brand.title}, and {agent} gets its own"
+        warning = f"preset {self.name}: {belongs}"
+        return self.ready(fields, [*self.warnings, warning])
 
     def ready(self, fields: Fields, warnings: Sequence[str]) -> Preset:
         """Return a copy with the fields and warnings of a launch; this preset stays as it was read."""
@@ -270,12 +271,12 @@ def _drop_refused(preset: Preset, reader: FieldReader, *, full_profiles: bool) -
 
 
 def _note_unknown(preset: Preset, reader: FieldReader) -> None:
-    # A clone may use letters that only look like those of one of the user's names.
+    # A cloned repository may use letters that only look like those of one of the user's names.
     plain = preset.name.isascii() if preset.source == PROJECT else preset.name.isprintable()
     if not plain or _AWKWARD_NAME.search(preset.name):
         preset.warnings.append(
-            f"{preset.kind} {preset.name!r} in {preset.path}: a name is best made of letters, digits, "
-            '".", "_" and "-", beginning with a letter or digit'
+            f"{preset.kind} {preset.name!r} in {preset.path}: a name should be made of letters, digits, "
+            '".", "_" and "-", and begin with a letter or digit'
         )
     known = preset_fields.KNOWN_KEYS[preset.kind]
     if preset.kind == PRESET and preset.source == PROJECT:

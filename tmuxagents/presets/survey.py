@@ -3,8 +3,8 @@
 Each file is read once, so that the plan has the hash of the very text that the child gets. Skills are
 searched only if a profile names any, and at most once for each folder in a call. A folder with a SKILL.md is
 one skill and is not searched further. Only regular files that no other user could have written are read. A
-project's file is not read if it really lies outside the project, since a link in a clone could point to any
-of our files.
+project's file is not read if it really lies outside the project, since a link in a cloned repository could
+point to any of our files.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def survey(
     for place, name in enumerate(settings.presets_from):
         files = having.get(name)
         if files is None:
-            unknown.append(f"presetsFrom: no agent {name} has agent files ({', '.join(having)} have)")
+            unknown.append(f"presetsFrom: no agent {name} has agent files; these have: {', '.join(having)}")
             continue
         variable, home = AGENTS[name].home_variable, places.user_home(environment)
         if not files.own.startswith("."):

@@ -127,7 +127,7 @@ class Database:
             from tmuxagents.registry import schema  # noqa: PLC0415  (only without a file)
 
             connection = sqlite3.connect(":memory:", isolation_level=None)
-            schema.found(connection, self._name)
+            schema.make_tables(connection, self._name)
             return connection
         for _ in range(_TRIES):
             self.identity = identity_of(self._path)
@@ -265,7 +265,7 @@ def translated(error: sqlite3.Error, identity: Identity | None) -> Damaged | Unf
     return Damaged(str(error), identity)
 
 
-# --- opened -----------------------------------------------------------------------------------------------
+# --- opening ----------------------------------------------------------------------------------------------
 
 
 def connect(path: str, patience_s: float) -> sqlite3.Connection:

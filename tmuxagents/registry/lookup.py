@@ -108,7 +108,7 @@ def working_directory() -> str | None:
         return None
 
 
-# --- asked ------------------------------------------------------------------------------------------------
+# --- asking ------------------------------------------------------------------------------------------------
 
 
 def with_registry(caller: Caller, ask: Callable[[Registry], T], *, last: bool = False) -> tuple[T, list[str]]:
@@ -163,7 +163,7 @@ def _ask_file(path: str, caller: Caller, ask: Callable[[Registry], T], *, last: 
 
 def set_aside(path: str, damage: database.Damaged) -> str:
     """Move a damaged registry out of the way; return a sentence about it for people."""
-    from tmuxagents.registry import schema  # noqa: PLC0415  (hardly ever is one damaged)
+    from tmuxagents.registry import schema  # noqa: PLC0415  (a registry is hardly ever damaged)
 
     try:
         aside = schema.set_aside(path, damage.identity, PATIENCE_S)
@@ -174,7 +174,7 @@ def set_aside(path: str, damage: database.Damaged) -> str:
     )
 
 
-# --- found ------------------------------------------------------------------------------------------------
+# --- finding ----------------------------------------------------------------------------------------------
 
 
 def find_run(reference: str, caller: Caller) -> str:
@@ -294,8 +294,8 @@ def is_active(row: Row, caller: Caller, book: Registry) -> bool:
 def reconcile(book: Registry, runs: str) -> None:
     """Add runs that the registry does not know, and drop runs whose directories are gone.
 
-    If there are none, this costs one stat: a folder's time changes with each name in it that comes or goes,
-    and the registry stores the time at which it knew all names.
+    If there are none, this costs one stat: a folder's time changes when a name in it comes or goes, and the
+    registry stores the time at which it knew all names.
     """
     folder, is_reliable = None, False
     try:
@@ -307,7 +307,7 @@ def reconcile(book: Registry, runs: str) -> None:
         is_reliable = time.time_ns() - facts.st_mtime_ns > RELIABLE_AFTER_NS
         if book.folder() == folder:
             return
-    from tmuxagents.registry.learn import row_of  # noqa: PLC0415  (almost every look finds all as it was)
+    from tmuxagents.registry.learn import row_of  # noqa: PLC0415  (most calls find no change)
 
     known = book.ids()  # before the listing, so that a launch in between is not taken for a removal
     try:
@@ -318,6 +318,7 @@ def reconcile(book: Registry, runs: str) -> None:
     new = [row for name in filter(is_run_id, others) if (row := row_of(f"{runs}/{name}")) is not None]
     gone = [run_id for run_id in known - listed if not os.path.isdir(f"{runs}/{run_id}")]
     # A wrapper may restore the run in a directory that is no run; the folder's time would not show that.
-    sure = folder if is_reliable and len(new) == sum(map(is_run_id, others)) else None
-    if new or gone or sure:
-        book.absorb(new, gone, sure)
+    is_complete = is_reliable and len(new) == sum(map(is_run_id, others))
+    complete_at = folder if is_complete else None
+    if new or gone or complete_at:
+        book.absorb(new, gone, complete_at)

@@ -279,7 +279,7 @@ class Registry:
         since = registry_rows.Cursor.parse(cursor)
         with self.reading():
             book, last, forgotten = self._database.ask("SELECT id, change, forgotten FROM book")[0]
-            if since is not None and since.book == registry_rows.BLANK:  # whatever is here has come since
+            if since is not None and since.book == registry_rows.BLANK:  # every run here has come since
                 since, forgotten = registry_rows.Cursor(book, 0, since.at), 0
             if since is not None and since.book == book and forgotten <= since.number <= last:
                 where = f"change > ? AND {scope.among}"

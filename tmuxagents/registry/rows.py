@@ -136,13 +136,13 @@ class Row:
 
     def brief(self, at: float) -> dict[str, Any]:
         """Return the members of the run's document that the row holds: all that a line of a list needs."""
-        said = {records.COMPLETED: "output", records.FAILED: "errorMessage", records.ABORTED: "errorMessage"}
+        keys = {records.COMPLETED: "output", records.FAILED: "errorMessage", records.ABORTED: "errorMessage"}
         return {
             **{key: getattr(self, column) for key, column in _BRIEF.items()},
             "usage": {"cost": self.cost},
             VOLATILE: self.elapsed(at),
-            **dict.fromkeys(said.values()),
-            **({said[self.status]: self.activity} if self.status in said else {}),
+            **dict.fromkeys(keys.values()),
+            **({keys[self.status]: self.activity} if self.status in keys else {}),
         }
 
 

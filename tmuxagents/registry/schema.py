@@ -59,7 +59,7 @@ def _after_update(name: str, columns: Sequence[str], act: str) -> str:
       WHEN ({old}) IS NOT ({new}) BEGIN {act} END"""
 
 
-_TOLD = ("status", "needs_input", "attended", "settled")  # a change of these gets a number
+_REPORTED = ("status", "needs_input", "attended", "settled")  # a change of these gets a number
 _COUNTED = ("status", "needs_input", "ended_at", "server", "launcher")
 _OPEN_ROW = ", ".join(dict.fromkeys(("created_at", "run_id", *COLUMNS)))
 _OPEN_INDEX = f"CREATE INDEX run_open ON run ({_OPEN_ROW}) WHERE concluded = 0"
@@ -110,7 +110,7 @@ SCHEMA = (
     "CREATE INDEX run_session ON run (session_id)",
     "CREATE INDEX run_change ON run (change)",
     f"CREATE TRIGGER run_added AFTER INSERT ON run BEGIN {_number('NEW')} {_count('NEW', '')} END",
-    _after_update("run_changed", _TOLD, _number("NEW")),
+    _after_update("run_changed", _REPORTED, _number("NEW")),
     _after_update("run_counted", _COUNTED, _count("OLD", "-") + _count("NEW", "")),
     f"CREATE TRIGGER run_forgotten AFTER DELETE ON run BEGIN {_count('OLD', '-')} {_FORGET} {_DROP} END",
     f"CREATE TRIGGER run_moved AFTER UPDATE OF mark ON run WHEN NEW.mark IS NULL BEGIN {_DROP} END",
@@ -146,13 +146,13 @@ _FORWARD = f"""run.concluded = 0 AND CASE
     WHEN {_NEW} <> {_OLD} THEN {_NEW} > {_OLD}
     WHEN {_OLD} = 2 THEN excluded.concluded
     ELSE excluded.event_seq >= run.event_seq END"""
-_TELLS = " OR ".join(f"excluded.{column} <> run.{column}" for column in _TOLD)
+_IS_REPORTED = " OR ".join(f"excluded.{column} <> run.{column}" for column in _REPORTED)
 
 UPSERT = f"""
 INSERT INTO run ({", ".join(GIVEN)}) VALUES ({", ".join(f":{column}" for column in GIVEN)})
 ON CONFLICT (run_id) DO UPDATE SET
   {", ".join(f"{c} = CASE WHEN {_FORWARD} THEN excluded.{c} ELSE run.{c} END" for c in STANDING)},
-  changed_at = CASE WHEN ({_FORWARD}) AND ({_TELLS}) THEN excluded.changed_at ELSE run.changed_at END,
+  changed_at = CASE WHEN ({_FORWARD}) AND ({_IS_REPORTED}) THEN excluded.changed_at ELSE run.changed_at END,
   event_seq = max(run.event_seq, excluded.event_seq),
   announced = max(run.announced, excluded.announced),
   polled_at = coalesce(run.polled_at, excluded.polled_at),
@@ -204,7 +204,7 @@ def _made(path: str, journal: str) -> bool:
     try:
         if str(database.one(connection, f"PRAGMA journal_mode = {journal}")).upper() != journal:
             return False
-        found(connection)
+        make_tables(connection)
     except sqlite3.OperationalError:
         if journal == "DELETE":
             raise
@@ -214,7 +214,7 @@ def _made(path: str, journal: str) -> bool:
     return True
 
 
-def found(connection: sqlite3.Connection, name: str | None = None) -> None:
+def make_tables(connection: sqlite3.Connection, name: str | None = None) -> None:
     """Make the tables of an empty registry; without a given name it gets a random one."""
     connection.execute("BEGIN IMMEDIATE")
     for statement in SCHEMA:

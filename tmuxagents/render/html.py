@@ -156,9 +156,9 @@ def _block(block: Block) -> str:
             reason = f" ({text(block.label)})" if block.label else ""
             used = "".join(f" · {text(part)}" for _, part in block.parts)
             why = f'<div class="why">{text(block.aside)}</div>' if block.aside else ""
-            said = f"{records.SIGNS[block.words]} <strong>{text(block.words)}</strong>{reason}"
+            ending = f"{records.SIGNS[block.words]} <strong>{text(block.words)}</strong>{reason}"
             lasted = figures.lasted(block.lasted or 0.0)
-            return f'<div class="end {block.state}">{said} in {lasted}{used}{why}</div>'
+            return f'<div class="end {block.state}">{ending} in {lasted}{used}{why}</div>'
     before = {story.ASKS: "Waits for a person: ", story.SENT: f"{block.label}: "}.get(block.kind, "")
     return f'<div class="{block.kind}">{text(before + block.words)}</div>'
 

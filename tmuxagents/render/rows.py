@@ -82,10 +82,10 @@ def _drawn(block: Block, width: int) -> list[Row]:
             _, look = _SIGNS[block.state]
             sign = [(look, f"{records.SIGNS[block.words]} ")]
             reason = f" ({block.label})" if block.label else ""
-            said = [(f"{styles.BOLD} {look}", block.words)]
-            said.append((styles.DIM, f"{reason} in {figures.lasted(block.lasted or 0.0)}"))
-            said += [(styles.DIM, f" · {used}") for _, used in block.parts]
-            rows = flow.wrapped(said, room)
+            spans = [(f"{styles.BOLD} {look}", block.words)]
+            spans.append((styles.DIM, f"{reason} in {figures.lasted(block.lasted or 0.0)}"))
+            spans += [(styles.DIM, f" · {used}") for _, used in block.parts]
+            rows = flow.wrapped(spans, room)
             rows += flow.wrapped([(look, block.aside)], room) if block.aside else []
         case story.THOUGHT:
             return [flow.fitted([(_THOUGHT, f"· {block.words}")], width)]
@@ -97,12 +97,12 @@ def _drawn(block: Block, width: int) -> list[Row]:
         case story.ASKS:
             sign = [(styles.ASKS, "? ")]
             who = "an answer" if block.aside else "a person"
-            said = [(styles.ASKS, f"Waits for {who}: {block.words}"), (styles.DIM, f"  {block.aside}")]
-            rows = flow.wrapped(said, room)
+            spans = [(styles.ASKS, f"Waits for {who}: {block.words}"), (styles.DIM, f"  {block.aside}")]
+            rows = flow.wrapped(spans, room)
         case _:  # SENT
             sign = [(styles.MARKER, _SAYS)]
-            said = [(styles.DIM, f"{block.label}: "), (styles.PLAIN, block.words)]
-            rows = flow.wrapped(said, room)
+            spans = [(styles.DIM, f"{block.label}: "), (styles.PLAIN, block.words)]
+            rows = flow.wrapped(spans, room)
     return flow.indented(rows, sign, [(styles.PLAIN, _TEXT)])
 
 
@@ -205,6 +205,6 @@ class Painter:
         return _AFRESH + self.paint(blocks, open_calls, width=width)
 
 
-def worth_showing(told: Story, now: float) -> list[Block]:
+def worth_showing(story: Story, now: float) -> list[Block]:
     """Return the open calls that have taken long enough to be shown before they end."""
-    return [block for block in told.open if now - block.at >= WORTH_SHOWING_S]
+    return [block for block in story.open if now - block.at >= WORTH_SHOWING_S]

@@ -2,13 +2,13 @@
 
 The one model behind the child's window, `transcript`, `top`, `export` and `replay`:
 
-    told = Story(tool_calls.WINDOW)        # or tool_calls.WHOLE, which keeps more of each call
-    told.head(plan, home="/home/ann")
+    story = Story(tool_calls.WINDOW)       # or tool_calls.WHOLE, which keeps more of each call
+    story.head(plan, home="/home/ann")
     for event in events:
-        told.take(event)
-    told.close(verdict, seconds, state)    # once the run has ended
+        story.take(event)
+    story.close(verdict, seconds, state)   # once the run has ended
 
-    for block in [*told.blocks, *told.open]:
+    for block in [*story.blocks, *story.open]:
         for row in rows.of(block, 80):     # a row is a list of (style, text), see render/styles
             ...
 
@@ -204,7 +204,7 @@ class Story:
         block.label = tool
         self._stamp_block(block)
         block.aside = tool_calls.about(tool, args)
-        block.parts = tool_calls.asked(tool, args, self._limits)
+        block.parts = tool_calls.change_of(tool, args, self._limits)
         self._open.open(narration.named_call(fields), tool, block)
 
     def _end_call(self, fields: Mapping[str, Any], at: float) -> None:
@@ -219,13 +219,13 @@ class Story:
         block.state = BAD if fields.get("isError") is True else GOOD
         milliseconds: Any = fields.get("durationMs")
         block.lasted = milliseconds / 1000 if is_figure(milliseconds) else None
-        said, block.code = tool_calls.brought(fields, self._limits)
+        lines, block.code = tool_calls.output_end(fields, self._limits)
         if block.state == BAD:
-            block.parts = said
+            block.parts = lines
         elif not block.parts:
             summary = tool_calls.summary(block.label, fields)
             block.aside = summary or block.aside
-            block.parts = said if self._limits.all or not summary else ()
+            block.parts = lines if self._limits.all or not summary else ()
         self._add(block)
 
     def _retry(self, fields: Mapping[str, Any], at: float) -> None:

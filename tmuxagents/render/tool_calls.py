@@ -62,7 +62,7 @@ WHOLE = Limits(
 )
 
 
-def asked(tool: str, args: Any, limits: Limits) -> list[Part]:
+def change_of(tool: str, args: Any, limits: Limits) -> list[Part]:
     """Return the change that a call is about to make: the diff of its edits, or the head of its new file."""
     if not isinstance(args, dict):
         return []
@@ -78,7 +78,7 @@ def asked(tool: str, args: Any, limits: Limits) -> list[Part]:
 
 
 def about(tool: str, args: Any) -> str:
-    """Return the part of a call that its phrase does not tell: the size of a change, or all arguments."""
+    """Return the part of a call that its phrase lacks: the size of a change, or all arguments."""
     if not isinstance(args, dict) or not args:
         return ""
     if tool == "edit":
@@ -99,17 +99,17 @@ def summary(tool: str, fields: Mapping[str, Any]) -> str:
         return safe.line(counted)
     if tool != "read" or not isinstance(text, str):
         return ""
-    return _amount(_count(_said(fields)))
+    return _amount(_count(_output_lines(fields)))
 
 
-def brought(fields: Mapping[str, Any], limits: Limits) -> tuple[list[Part], int | None]:
+def output_end(fields: Mapping[str, Any], limits: Limits) -> tuple[list[Part], int | None]:
     """Return the end of a call's output, and its exit code if it failed with one.
 
-    The end is the last lines that are not blank. A row above them tells how many lines are not shown.
+    The end is the last lines that are not blank. A row above them counts the lines that are not shown.
     """
     failed = fields.get("isError") is True
     most = limits.failed if failed else limits.output
-    lines, code = _said(fields), None
+    lines, code = _output_lines(fields), None
     if failed and lines:
         _, exited, digits = str(lines[-1]).strip().rpartition(_EXITED)
         if exited and digits.isdecimal() and len(digits) <= _CODE:
@@ -131,7 +131,7 @@ def brought(fields: Mapping[str, Any], limits: Limits) -> tuple[list[Part], int 
     return [*([(GAP, f"… {_amount(above)} above")] if above else []), *reversed(kept)], code
 
 
-def _said(fields: Mapping[str, Any]) -> list[str | int]:
+def _output_lines(fields: Mapping[str, Any]) -> list[str | int]:
     """Return the lines of a result; a number stands for as many lines that its event leaves out."""
     text, tail, left_out = (fields.get(key) for key in ("text", "tail", "leftOut"))
     if not isinstance(text, str):

@@ -1,6 +1,6 @@
 """A session's conversation, for the tools: the last answer, the transcript, the replay for a resumed run.
 
-A message is one prompt, one answer or one result of a tool. `RunSaid` holds the messages of one run.
+A message is one prompt, one answer or one result of a tool. `RunMessages` holds the messages of one run.
 
 Pure.
 """
@@ -29,8 +29,8 @@ MOST_MESSAGES = 500
 NO_TEXT = "(no text output from sub-agent)"
 NO_MESSAGES = "(no messages in session)"
 _ARGS, _RESULT = 120, 500
-_MOST_TEXT = 8 * 1024 * 1024  # letters of a run besides its prompt; no model reads more
-_MOST_CALLS, _NAME = 1000, 256  # calls in one answer, letters of a tool's name
+_MOST_TEXT = 8 * 1024 * 1024  # characters of a run besides its prompt; no model reads more
+_MOST_CALLS, _NAME = 1000, 256  # calls in one answer, characters of a tool's name
 _GAP, _RULE = "\n\n", "\n---\n"
 
 
@@ -47,7 +47,7 @@ def arguments(args: Any) -> str:
     return json.dumps({} if args is None else args, ensure_ascii=False, separators=(",", ":"))[:_ARGS]
 
 
-class RunSaid(NamedTuple):
+class RunMessages(NamedTuple):
     """What one run of a session said. `status` is our own word, not the tools' word."""
 
     status: str
@@ -70,7 +70,7 @@ class _Fold:
     """Puts answers together: their text and calls are separate events, and `usage` ends an answer."""
 
     def __init__(self, prompt: str) -> None:
-        self._told: deque[Message] = deque()
+        self._messages: deque[Message] = deque()
         self._most_text = _MOST_TEXT + len(prompt)
         self._size = 0
         self._text = ""
@@ -102,14 +102,15 @@ class _Fold:
     def done(self) -> list[Message]:
         """Return all messages; an unfinished answer is one, too."""
         self._close()
-        return list(self._told)
+        return list(self._messages)
 
     def _add(self, message: Message) -> None:
         """Add a message; drop the oldest if there are too many, or if they are too long together."""
-        self._told.append(message)
+        self._messages.append(message)
         self._size += _size(message)
-        while len(self._told) > 1 and (len(self._told) > MOST_MESSAGES or self._size > self._most_text):
-            self._size -= _size(self._told.popleft())
+        kept = self._messages
+        while len(kept) > 1 and (len(kept) > MOST_MESSAGES or self._size > self._most_text):
+            self._size -= _size(kept.popleft())
 
     def _close(self, *, is_empty_one_kept: bool = False) -> None:
         if self._text or self._calls or is_empty_one_kept:
@@ -120,10 +121,10 @@ class _Fold:
 # --- the answer -------------------------------------------------------------------------------------------
 
 
-def output(latest: RunSaid) -> str:
+def output(latest: RunMessages) -> str:
     """Return the whole last answer of the latest run; of a running one, its latest text so far."""
-    said = (one.text for one in reversed(latest.messages) if one.role == ASSISTANT and one.text.strip())
-    return next(said, NO_TEXT)
+    texts = (one.text for one in reversed(latest.messages) if one.role == ASSISTANT and one.text.strip())
+    return next(texts, NO_TEXT)
 
 
 def shortened(text: str, most: int) -> str:
@@ -143,7 +144,7 @@ def run_header(number: int, of: int, status: str) -> str:
     return f"=== Run {number}/{of} ({status}) ==="
 
 
-def session_text(runs: Sequence[RunSaid]) -> str:
+def session_text(runs: Sequence[RunMessages]) -> str:
     """Return the transcript of all runs, without their prompts."""
     parts: list[str] = []
     for number, run in enumerate(runs, 1):
@@ -159,7 +160,7 @@ def session_text(runs: Sequence[RunSaid]) -> str:
     return _RULE.join(parts)
 
 
-def session_output(runs: Sequence[RunSaid]) -> str:
+def session_output(runs: Sequence[RunMessages]) -> str:
     """Return the transcript of all runs for a tool, or a sentence if it is empty."""
     return session_text(runs) or NO_MESSAGES
 
@@ -167,12 +168,12 @@ def session_output(runs: Sequence[RunSaid]) -> str:
 # --- the replay for a resumed run ---------------------------------------------------------------------------
 
 
-def previous(runs: Iterable[RunSaid]) -> list[RunSaid]:
+def previous(runs: Iterable[RunMessages]) -> list[RunMessages]:
     """Return the runs that a new run continues: those that have ended, so not the new one itself."""
     return [run for run in runs if run.status in records.ENDED]
 
 
-def resume_text(runs: Sequence[RunSaid]) -> str:
+def resume_text(runs: Sequence[RunMessages]) -> str:
     """Return the transcript before the task of a resumed run."""
     parts: list[str] = []
     for number, run in enumerate(runs, 1):
@@ -189,7 +190,7 @@ def resume_text(runs: Sequence[RunSaid]) -> str:
     return _GAP.join(parts).encode("utf-8", "replace").decode("utf-8")
 
 
-def _error(run: RunSaid) -> list[str]:
+def _error(run: RunMessages) -> list[str]:
     return [f"[Error: {run.error_message}]"] if run.error_message else []
 
 

@@ -214,7 +214,7 @@ def result(  # noqa: PLR0913  (known only at the end)
         "v": 1,
         "runId": plan.run_id,
         "sessionId": plan.session_id,
-        **_told_by_some(plan, state),
+        **_optional_members(plan, state),
         "status": verdict.status,
         "reason": verdict.reason,
         "exitCode": verdict.exit_code,
@@ -238,18 +238,18 @@ def result(  # noqa: PLR0913  (known only at the end)
     }
 
 
-def _told_by_some(plan: Plan, state: RunState, *, asks: bool = False) -> dict[str, Any]:
+def _optional_members(plan: Plan, state: RunState, *, asks: bool = False) -> dict[str, Any]:
     """Return the keys that a document has only if the plan or the agent has a value for them."""
-    told: dict[str, Any] = {"asks": state.asks} if asks and state.asks else {}
+    extras: dict[str, Any] = {"asks": state.asks} if asks and state.asks else {}
     if plan.account is not None:
-        told["account"] = plan.account
+        extras["account"] = plan.account
     if plan.preset_from is not None:
-        told["presetFrom"] = plan.preset_from
+        extras["presetFrom"] = plan.preset_from
     if state.child_session is not None:
-        told["childSession"] = state.child_session
+        extras["childSession"] = state.child_session
     if state.denied:
-        told |= {"denied": state.denied, "denials": state.denials}
-    return told
+        extras |= {"denied": state.denied, "denials": state.denials}
+    return extras
 
 
 def run(  # noqa: PLR0913  (known only to the caller)
@@ -271,7 +271,7 @@ def run(  # noqa: PLR0913  (known only to the caller)
     return {
         **({} if host is None else {"host": host}),
         **({} if code is None else {"code": code}),
-        **_told_by_some(plan, state, asks=how is None),
+        **_optional_members(plan, state, asks=how is None),
         **{_FIELDS[name][0]: getattr(plan, name) for name in _SHOWN},
         "status": standing.status,
         "reason": how.reason if how else None,

@@ -138,8 +138,8 @@ def _bad_answer(state: RunState) -> tuple[str, str] | None:
     if state.stop_reason == _REFUSED:
         return "stopped", "A tool was denied, and the agent ended its turn there."
     if state.stop_reason in _OWN_REASONS and not state.settled_aborted:
-        said = state.error_message or (state.stderr_tail or "").strip()
-        return state.stop_reason, said or _OWN_REASONS[state.stop_reason]
+        message = state.error_message or (state.stderr_tail or "").strip()
+        return state.stop_reason, message or _OWN_REASONS[state.stop_reason]
     if state.settled_aborted or state.stop_reason in ("error", "aborted"):
         by_model = state.stop_reason == "error" and not state.settled_aborted
         fallback = "The model failed." if by_model else "The child aborted its answer."

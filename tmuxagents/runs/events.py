@@ -130,8 +130,8 @@ def tool_result(
 
 def usage(figures: dict[str, Any]) -> Event:
     """Make the event: tokens and cost of one assistant message, and further values of some agents."""
-    said = {key: figures[key] for key in USAGE_WORDS if key in figures}
-    return Event("usage", {key: figures.get(key, 0) for key in USAGE_KEYS} | said)
+    reported = {key: figures[key] for key in USAGE_WORDS if key in figures}
+    return Event("usage", {key: figures.get(key, 0) for key in USAGE_KEYS} | reported)
 
 
 def turn_end(stop_reason: str | None, *, evidence: str | None = None) -> Event:

@@ -142,7 +142,7 @@ def apply(state: RunState, event: Event) -> None:
     state.seq = max(state.seq, event.seq)
     state.last_event_at = event.at
     if kind in _SAID:
-        _take_said(state, kind, fields)
+        _take_message(state, kind, fields)
     else:
         _take_facts(state, kind, fields, event.at)
 
@@ -156,7 +156,7 @@ def leave(state: RunState) -> None:
 _SAID = frozenset(("assistant_text", "tool_call", "tool_result", "message_sent", "usage", "turn_end"))
 
 
-def _take_said(state: RunState, kind: str, fields: dict[str, Any]) -> None:  # noqa: C901, PLR0912  (a case for each type of event)
+def _take_message(state: RunState, kind: str, fields: dict[str, Any]) -> None:  # noqa: C901, PLR0912  (a case for each type of event)
     """Fold a part of the conversation: an answer, a call, a message, the end of a turn."""
     match kind:
         case "assistant_text":

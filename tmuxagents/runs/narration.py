@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 DEFAULT_WIDTH = 160
 _REMEMBERED = 1000  # unanswered calls; a child that never answers must not fill our memory
-_KEPT = 4096  # letters of what a call is about: no path is longer
+_KEPT = 4096  # characters of a call's argument: no path is longer
 Call = tuple[str | None, str, str | None]  # callId, tool, argument
 
 

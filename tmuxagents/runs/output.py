@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tmuxagents.runs.conversation import RunSaid
+    from tmuxagents.runs.conversation import RunMessages
     from tmuxagents.runs.events import Event
     from tmuxagents.runs.inspect import RunView
 
@@ -66,7 +66,7 @@ def session_lines(
 ) -> Iterator[bytes]:
     """Yield the transcript of a session, one run after the other, and at last their usage.
 
-    With `follow`, the latest run is followed. `last`: of the lines so far, yield only that number.
+    With `follow`, the latest run is followed. `last`: the number of earlier lines to yield; None: all.
     """
     lines = _session_lines(run_dirs, follow=follow, times=times)
     if last is not None and follow:
@@ -88,8 +88,8 @@ def _session_lines(run_dirs: Sequence[str], *, follow: bool, times: bool) -> Ite
 
 
 def _timed_lines(run_dir: str, *, follow: bool) -> Iterator[bytes]:
-    """Yield the transcript's lines that have a time, each after it: those of events, and the end."""
-    for at, entry in _told_again(run_dir, follow=follow):
+    """Yield the lines of the transcript for events and for the end, each with its time in front."""
+    for at, entry in _narrated(run_dir, follow=follow):
         yield from _with_time(at, entry)
     run = inspect(run_dir)
     verdict = run.standing.verdict
@@ -116,10 +116,10 @@ def transcript_lines(run_dir: str, *, follow: bool) -> Iterator[bytes]:
         empty = False
         yield line
     if empty:
-        yield from (entry for _, entry in _told_again(run_dir, follow=False))
+        yield from (entry for _, entry in _narrated(run_dir, follow=False))
 
 
-def _told_again(run_dir: str, *, follow: bool) -> Iterator[tuple[float, bytes]]:
+def _narrated(run_dir: str, *, follow: bool) -> Iterator[tuple[float, bytes]]:
     """Yield the transcript entries made from the events, each with its time."""
     narrator = Narrator()
     for event in _events(run_dir, follow=follow):
@@ -167,15 +167,15 @@ def _lines(run_dir: str, name: str, *, follow: bool) -> Iterator[bytes]:
 # --- for the tools of a parent ----------------------------------------------------------------------------
 
 
-def told(run_dir: str) -> RunSaid:
-    """Return what a run said, for its session's transcript and the prompt of a run that continues it."""
+def read_messages(run_dir: str) -> RunMessages:
+    """Return the messages of a run, for the session's transcript and the prompt of its next run."""
     run = inspect(run_dir)
     asked, how = run.plan.task, run.standing.verdict
     written = directory.read_bytes(f"{run_dir}/{directory.PROMPT}", limit=_BIGGEST_PROMPT)
     if written is not None:
         asked = prompt.without_transcript(written.decode("utf-8", "replace"), asked, run.plan.replayed)
     messages = conversation.messages(asked, _events_read(run_dir))
-    return conversation.RunSaid(run.standing.status, messages, how.error_message if how else None)
+    return conversation.RunMessages(run.standing.status, messages, how.error_message if how else None)
 
 
 def _events_read(run_dir: str) -> Iterator[Event]:

@@ -80,10 +80,10 @@ def decode_checkpoint(text: str) -> Checkpoint | None:
     if head != _head(line):
         return None
     fields = jsonline.decode(line)
-    fields["state"], told = RunState(), fields["state"]
-    for name, value in told.items():
+    fields["state"], saved = RunState(), fields["state"]
+    for name, value in saved.items():
         setattr(fields["state"], name, value)
-    fields["state"].exit = None if told["exit"] is None else Exit(*told["exit"])
+    fields["state"].exit = None if saved["exit"] is None else Exit(*saved["exit"])
     fields["tail"] = fields["tail"].encode("latin-1")
     fields["mark"], fields["calls"] = tuple(fields["mark"]), [tuple(call) for call in fields["calls"]]
     return Checkpoint(**fields)

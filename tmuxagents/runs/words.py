@@ -21,7 +21,7 @@ _TOOL_WORDS = {records.QUEUED: RUNNING, records.FAILED: ERROR, records.ABORTED: 
 WIDTH = 100  # of a line if there is no terminal to ask
 NONE = "-"
 SHORT_ID = 8
-TITLE = 24  # columns of a task in the place of a name
+TITLE = 24  # columns of a task that is shown instead of a name
 CHANGE_BYTES = 80
 NO_CHANGE, RESET = "no change", "reset"
 _CELL = 40  # longer than any valid name
@@ -91,7 +91,7 @@ def denied(count: int) -> str:
 
 
 def status(run: Mapping[str, Any]) -> str:
-    """Return the status of a run, with denied tool calls: then it does not look like plain success."""
+    """Return the status of a run, with its denied tool calls, so that it does not look like plain success."""
     count = run.get("denied")
     return f"{run['status']}, {denied(count)}" if count else str(run["status"])
 
@@ -125,7 +125,7 @@ def status_line(counts: Mapping[str, int], waiting: int, whose: str = "bg", *, u
 def status_text(
     counts: Mapping[str, int], waiting: int, *, last_end: float, now: float, unreachable: int = 0
 ) -> str:
-    """Return the text of the status line, which is empty from some time after the last end on."""
+    """Return the text of the status line. It becomes empty some time after the last end."""
     fades = fades_in(counts, last_end=last_end, now=now)
     return status_line(counts, waiting, unreachable=unreachable) if fades is None or fades > 0 else ""
 
@@ -198,8 +198,8 @@ def changes(runs: Sequence[SnapshotRow], cursor: str, *, reset: bool) -> list[st
 
 def stopped_line(shown: SnapshotRow, *, was_over: bool = False) -> str:
     """Return the line of a run after a stop."""
-    said = f"had already ended ({shown.run['status']})" if was_over else detailed(shown)
-    return f"{shown.short} {said}"
+    outcome = f"had already ended ({shown.run['status']})" if was_over else detailed(shown)
+    return f"{shown.short} {outcome}"
 
 
 def cause(message: str) -> str:
@@ -214,11 +214,11 @@ def cause(message: str) -> str:
 def follow_line(shown: SnapshotRow, width: int = WIDTH) -> str:
     """Return the line of a run for `poll --follow`."""
     run = shown.run
-    said = cause(plain(run["errorMessage"])) if run["status"] in records.ENDED else shown.activity
+    about = cause(plain(run["errorMessage"])) if run["status"] in records.ENDED else shown.activity
     elapsed = NONE if run["startedAt"] is None else figures.span(run["elapsedSeconds"])
     if elapsed != NONE and run["status"] == records.RUNNING and type(run["timeout"]) in (int, float):
         elapsed += f" of {figures.exact(run['timeout'])}"
-    parts = (shown.short, title(run["name"], run["task"]), detailed(shown), elapsed, plain(said))
+    parts = (shown.short, title(run["name"], run["task"]), detailed(shown), elapsed, plain(about))
     return fit(" ".join(parts), width)
 
 

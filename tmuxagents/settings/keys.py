@@ -74,10 +74,10 @@ SECTION = "subagents"
 DEFAULT_AGENT = "pi"
 # The first four are older than this project. Their wrong values never gave a warning, and give none now.
 NUMBERS = {
-    "maxLinesPerWindow": Number(15, 1, told=False),
-    "commandPreviewWidth": Number(160, 20, told=False),
-    "extend_timeout_debounce": Duration(30, 0, 300, told=False),
-    "looping_tool_count": Number(5, 0, 50, told=False),
+    "maxLinesPerWindow": Number(15, 1, warns=False),
+    "commandPreviewWidth": Number(160, 20, warns=False),
+    "extend_timeout_debounce": Duration(30, 0, 300, warns=False),
+    "looping_tool_count": Number(5, 0, 50, warns=False),
     "maxConcurrency": Number(4, 1),
     "maxRunning": Number(16, 1),
     "timeout": Duration(600, 1),
@@ -192,7 +192,7 @@ def preview_width(settings: Settings, columns: int | None) -> int:
 
 
 def rows(settings: Settings) -> list[tuple[str, Any, str]]:
-    """Return key, value and source of every setting, in the order of the table; variables without values."""
+    """Return key, value and source of every setting, in table order; of variables only the names."""
     found = []
     for key, value in settings.values.items():
         rule = agent_rule_of(key)
@@ -246,28 +246,28 @@ def _sources_of(
     key: str, environment: Mapping[str, str], project: Mapping[str, Any], user: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the values of a key by source, the strongest first. An empty variable counts as unset."""
-    said: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     text = environment.get(variable_of(key))
     if text and key not in GLOBAL_ONLY:
-        said["environment"] = KEYS[key].literal(text)
+        values["environment"] = KEYS[key].literal(text)
     if key in PROJECT_KEYS and key in project:
-        said["project"] = project[key]
+        values["project"] = project[key]
     if key in user:
-        said["global"] = user[key]
-    return said
+        values["global"] = user[key]
+    return values
 
 
 def _decide(
-    settings: Settings, key: str, rule: Rule, said: Mapping[str, Any], named: Mapping[str, str]
+    settings: Settings, key: str, rule: Rule, values: Mapping[str, Any], named: Mapping[str, str]
 ) -> None:
     """Settle the value of a key; null and invalid values mean the default."""
-    source = next(iter(said), "default")
-    value, complaint = (rule.default, None) if said.get(source) is None else rule.read(said[source])
+    source = next(iter(values), "default")
+    value, complaint = (rule.default, None) if values.get(source) is None else rule.read(values[source])
     settings.values[key] = value
     settings.sources[key] = source
-    if said.get(source) is not None and (complaint is None or value != rule.default):
+    if values.get(source) is not None and (complaint is None or value != rule.default):
         settings.chosen.add(key)
-    if complaint and (rule.told or source == "environment"):
+    if complaint and (rule.warns or source == "environment"):
         where = variable_of(key) if source == "environment" else f"{named[source]}: {key[:60]}"
         settings.warnings.append(f"{where} {complaint}")
 

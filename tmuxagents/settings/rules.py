@@ -44,7 +44,7 @@ def json_or_text(text: str) -> Any:
 class Rule:
     """The values that a key may have."""
 
-    told = True  # whether a bad value in a file is worth a warning
+    warns = True  # whether a bad value in a file is worth a warning
 
     def __init__(self, default: Any) -> None:
         self.default = default
@@ -70,11 +70,13 @@ class Number(Rule):
 
     wanted = "a number"
 
-    def __init__(self, default: float, least: float, most: float | None = None, *, told: bool = True) -> None:
+    def __init__(
+        self, default: float, least: float, most: float | None = None, *, warns: bool = True
+    ) -> None:
         super().__init__(default)
         self.least = least
         self.most = most
-        self.told = told
+        self.warns = warns
 
     def literal(self, text: str) -> Any:
         """Return a number, or the text that is not one."""

@@ -1,4 +1,4 @@
-"""Call Slurm's commands, bounded in time: hand in a job, list or end jobs, run a command beside one. Joins.
+"""Call Slurm's commands, bounded in time: submit a job, list or end jobs, run a command beside one. Joins.
 
 The second half of this module works on the run that a job carries out: it finds the job's id, stops the job,
 and reports if Slurm caused the ending.
@@ -33,19 +33,19 @@ if TYPE_CHECKING:
 _LIMIT_S = 15.0
 _SUBMIT_LIMIT_S = 90.0  # sbatch itself tries again while the controller is busy
 _QUESTION_LIMIT_S = 3.0  # for a wrapper that must write a result
-_OURS = ("timeout", "loop", "parent", "config", "dependency", "spawn")  # reasons that only we decide
+_OURS = ("timeout", "loop", "parent", "config", "dependency", "spawn")  # reasons for which only we end a run
 _OVER = re.compile(r"invalid job id|already comple", re.IGNORECASE)  # there is nothing to end any more
 
 
 def submit(words: Sequence[str], script: str, environment: Mapping[str, str], held: int) -> str:
-    """Hand in a job and return its id. `held`: a lock that stays held until sbatch has ended.
+    """Submit a job and return its id. `held`: a lock that stays held until sbatch has ended.
 
     Raise BadRequest if Slurm refuses the job, SlurmSilent if Slurm does not confirm it.
     """
-    said = _call(["sbatch", *words], environment, limit_s=_SUBMIT_LIMIT_S, text=script, held=held)
-    job_id = said.partition(";")[0].strip()
+    answer = _call(["sbatch", *words], environment, limit_s=_SUBMIT_LIMIT_S, text=script, held=held)
+    job_id = answer.partition(";")[0].strip()
     if not job_id.isdigit():
-        raise SlurmSilent(f"sbatch gave no job id, but {safe.cut(said, LONGEST)!r}.", heard=True)
+        raise SlurmSilent(f"sbatch gave no job id, but {safe.cut(answer, LONGEST)!r}.", heard=True)
     return job_id
 
 
@@ -110,8 +110,8 @@ def _call(
         raise SlurmSilent(f"Slurm's {argv[0]} cannot be started ({error.strerror}).") from error
     if not done.returncode:
         return done.stdout.decode("utf-8", "replace")
-    said = done.stderr.decode("utf-8", "replace").strip()
-    raise jobs.refusal(argv[0], said)
+    errors = done.stderr.decode("utf-8", "replace").strip()
+    raise jobs.refusal(argv[0], errors)
 
 
 # --- the run of a job -------------------------------------------------------------------------------------

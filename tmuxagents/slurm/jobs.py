@@ -55,7 +55,7 @@ class Job(NamedTuple):
     name: str
     state: str
     reason: str  # why it waits, or why it ended
-    status: int = 0  # as wait() has it
+    status: int = 0  # as wait() returns it
     preempted: bool = False
     requeue: bool = False  # which we forbid, but an operator may allow
 
@@ -154,20 +154,20 @@ _SILENT = re.compile(
 
 
 class SlurmSilent(Unusable):
-    """Slurm gives no answer, which proves nothing about any job. `heard`: it may have got the request."""
+    """Slurm gives no answer, which proves nothing about any job. `heard`: Slurm may have got the request."""
 
     def __init__(self, message: str, *, hint: str | None = None, heard: bool = False) -> None:
         super().__init__(message, kind="unreachable", hint=hint)
         self.heard = heard
 
 
-def refusal(program: str, said: str) -> BadRequest | SlurmSilent:
+def refusal(program: str, errors: str) -> BadRequest | SlurmSilent:
     """Return the error that the words of a failed command mean."""
-    lines = [safe.line(line.partition("error: ")[2] or line) for line in said.splitlines()]
+    lines = [safe.line(line.partition("error: ")[2] or line) for line in errors.splitlines()]
     last = safe.cut(lines[-1] if lines else "it says nothing", LONGEST).removesuffix(".")
-    if _SILENT.search(said) or not lines:
-        heard = "timed out" in said
-        return SlurmSilent(f"Slurm cannot be reached: {last}.", hint="try sinfo", heard=heard)
+    if _SILENT.search(errors) or not lines:
+        may_have_arrived = "timed out" in errors
+        return SlurmSilent(f"Slurm cannot be reached: {last}.", hint="try sinfo", heard=may_have_arrived)
     return BadRequest(
         f"Slurm's {program} refuses: {last}.", kind="bad-argument", hint="see sinfo and man sbatch"
     )

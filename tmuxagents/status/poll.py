@@ -112,7 +112,7 @@ def follow(
     caller: Caller, query: Query, tell: Callable[[SnapshotRow], None], over: Callable[[Snapshot], bool]
 ) -> Snapshot:
     """Report each change of status or activity until `over`; return a snapshot of all reported runs."""
-    told: dict[str, tuple[Any, ...]] = {}
+    reported: dict[str, tuple[Any, ...]] = {}
     warnings: dict[str, None] = {}
     while True:
         begun = time.monotonic()
@@ -120,14 +120,14 @@ def follow(
         warnings |= dict.fromkeys(snapshot.warnings)
         for row in reversed(snapshot.rows):
             now = (row.run["status"], row.run["reason"], row.activity)
-            if told.get(row.run["runId"]) != now:
-                told[row.run["runId"]] = now
+            if reported.get(row.run["runId"]) != now:
+                reported[row.run["runId"]] = now
                 tell(row)
         if over(snapshot):
             snapshot.warnings = list(warnings)
             return snapshot
         asked = snapshot.query
-        query = Query(asked.scope, ids=(*asked.ids, *told), active=asked.active, wanted=asked.wanted)
+        query = Query(asked.scope, ids=(*asked.ids, *reported), active=asked.active, wanted=asked.wanted)
         time.sleep(max(0.0, begun + ROUND_S - time.monotonic()))
 
 

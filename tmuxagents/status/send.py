@@ -88,10 +88,10 @@ class Sending:
         return self._reply.is_finished and (how is None or how.status == records.COMPLETED)
 
 
-def answer_question(run_dir: str, said: Sequence[str], *, by: str) -> tuple[RunView, dict[str, Any], str]:
+def answer_question(run_dir: str, reply: Sequence[str], *, by: str) -> tuple[RunView, dict[str, Any], str]:
     """Answer a child's question; return the run, the question and the source of the answer that counts.
 
-    `said`: `allow`, `deny`, an option or a text; if there are several questions, first the id of one. `by`:
+    `reply`: `allow`, `deny`, an option or a text; if there are several questions, first the id of one. `by`:
     the person or program that answers, for the events.
     """
     given: dict[Any, str] = {}  # question -> by whom it was answered
@@ -103,11 +103,11 @@ def answer_question(run_dir: str, said: Sequence[str], *, by: str) -> tuple[RunV
     follower = Follower(run_dir, take)
     run = follower.look()
     given.clear()  # earlier questions may have had the same id
-    ask, text = _chosen(run, said)
+    ask, text = _chosen(run, reply)
     check(text)
     if run.is_far:
-        told = _ask_there(run, "answer", {"ask": ask["ask"], "text": text, "by": by})
-        return run, ask, str(told.get("by"))
+        answer = _ask_there(run, "answer", {"ask": ask["ask"], "text": text, "by": by})
+        return run, ask, str(answer.get("by"))
     with _writing("answer"):
         logs.append_message(run_dir, events.INBOX_ANSWER, text, ask=ask["ask"], by=by)
     wake(run)
@@ -123,7 +123,7 @@ def answer_question(run_dir: str, said: Sequence[str], *, by: str) -> tuple[RunV
     return run, ask, given[ask["ask"]]
 
 
-def _chosen(run: RunView, said: Sequence[str]) -> tuple[dict[str, Any], str]:
+def _chosen(run: RunView, given: Sequence[str]) -> tuple[dict[str, Any], str]:
     """Return the question that is meant, and the answer: the id of an option if it names one."""
     short = words.short_id(run.run_id, ())
     if run.ended:
@@ -133,16 +133,16 @@ def _chosen(run: RunView, said: Sequence[str]) -> tuple[dict[str, Any], str]:
         where = f"tmuxagents attach {short}"
         message, hint = f"Run {run.run_id} asks nothing.", None
         if run.state.needs_input:
-            message = f"Only the own screen of run {run.run_id} can close what it asks."
+            message = f"Only the screen of run {run.run_id} itself can answer its question."
             hint = f"answer it there: {where}"
         raise NotPossible(message, kind="run-busy", hint=hint, field="runId")
     named = {ask["ask"]: ask for ask in asks}
-    if len(said) > 1 and said[0] in named:
-        return named[said[0]], _option(named[said[0]], " ".join(said[1:]))
+    if len(given) > 1 and given[0] in named:
+        return named[given[0]], _option(named[given[0]], " ".join(given[1:]))
     if len(asks) > 1:
         hint = "name one: " + "; ".join(f"{ask['ask']} ({safe.line(ask['text'][:60])})" for ask in asks)
         raise BadRequest(f"Run {run.run_id} asks {len(asks)} things.", kind="bad-argument", hint=hint)
-    return asks[0], _option(asks[0], " ".join(said))
+    return asks[0], _option(asks[0], " ".join(given))
 
 
 def _option(ask: dict[str, Any], answer: str) -> str:
@@ -180,8 +180,8 @@ def refuse(run: RunView) -> None:
 
         agent = find(run.plan.agent, run.plan.agent_kind)
         if agent is None or agent.talker(run.plan, run.run_dir) is None:
-            message = f"Run {run.run_id} is a batch child, which cannot be spoken to."
-            hint = f"tmuxagents stop {short} ends it; launch --live starts one that can be"
+            message = f"Run {run.run_id} is a batch run, which takes no messages."
+            hint = f"tmuxagents stop {short} ends it; launch --live starts one that takes them"
             raise NotPossible(message, kind="not-live", hint=hint, field="runId")
     if run.standing.foreign and run.machine is None:
         message = f"Run {run.run_id} lives on another host."
@@ -190,15 +190,15 @@ def refuse(run: RunView) -> None:
 
 def wake(run: RunView) -> None:
     """Tell the run's wrapper about its inbox; one that starts later reads it anyway."""
-    said = directory.identity_of(directory.read_wrapper(run.run_dir))
-    identity = process_table.wrapper_of(run.run_id, said)
+    wrapper = directory.identity_of(directory.read_wrapper(run.run_dir))
+    identity = process_table.wrapper_of(run.run_id, wrapper)
     if identity is not None:
         process.send(identity.pid, identity.start_time, signal.SIGUSR1)
 
 
-def _has_ended(said: str, run: RunView) -> NotPossible:
+def _has_ended(message: str, run: RunView) -> NotPossible:
     hint = f"tmuxagents resume {words.short_id(run.run_id, ())} continues its session"
-    return NotPossible(f"{said}: {run.standing.status}.", kind="run-ended", hint=hint, field="runId")
+    return NotPossible(f"{message}: {run.standing.status}.", kind="run-ended", hint=hint, field="runId")
 
 
 def _not_taken(run: RunView) -> NotPossible:

@@ -100,8 +100,8 @@ def why_not(run_dir: str) -> TmuxAgentsError | None:
 
 def _ask(run_dir: str, number: int) -> Identity | None:
     """Ask a run's wrapper to end it; return the wrapper, None if there is none."""
-    said = directory.identity_of(directory.read_wrapper(run_dir))
-    identity = process_table.wrapper_of(os.path.basename(run_dir), said)
+    wrapper = directory.identity_of(directory.read_wrapper(run_dir))
+    identity = process_table.wrapper_of(os.path.basename(run_dir), wrapper)
     if identity is not None:
         process.send(identity.pid, identity.start_time, number, signal.SIGCONT)
     return identity

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 VARIABLE = "TMUXAGENTS_FAULT"
 LOG = "TMUXAGENTS_FAULT_LOG"  # a file that gets a line for each fault, so that a test sees it
 KILL = "KILL"  # instead of an error: the process dies there, as by kill -9
-CLOCK = "clock"  # clock:N:SECONDS shifts the clock at the N-th look, back at the next N-th, and so on
+CLOCK = "clock"  # clock:N:SECONDS shifts the clock at the N-th reading, back at the next N-th, and so on
 _FILES = (
     *("open", "read", "write", "pwrite", "close", "rename", "replace", "link", "unlink", "symlink", "mkdir"),
     *("rmdir", "mkfifo", "stat", "fstat", "listdir", "scandir", "readlink", "ftruncate", "posix_fallocate"),
@@ -54,7 +54,7 @@ def install(environment: MutableMapping[str, str]) -> None:
         if operation not in OPERATIONS or (number is None and effect != KILL):
             raise SystemExit(_refusal(words))
         module, name = OPERATIONS[operation]
-        tell = partial(_tell, log, words)
+        tell = partial(_log_fault, log, words)
         setattr(module, name, _failing(getattr(module, name), int(every), number, tell))
 
 
@@ -93,13 +93,13 @@ def _shift_clock(words: str, every: int, effect: str, log: str | None) -> None:
         nonlocal looks
         looks += 1
         if looks % every == 0:
-            _tell(log, words)
+            _log_fault(log, words)
         return real() + shift * (looks // every % 2)
 
     time.time = shifted
 
 
-def _tell(log: str | None, words: str) -> None:
+def _log_fault(log: str | None, words: str) -> None:
     """Log a fault, through calls that no fault affects."""
     if log is None:
         return

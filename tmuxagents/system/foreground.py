@@ -27,7 +27,7 @@ def become(argv: list[str], environment: Mapping[str, str]) -> NoReturn:
 
 def page(argv: Sequence[str], lines: Iterable[bytes]) -> bool:
     """Let a pager show lines, which it reads on stdin; say whether it was started. Only it gets Ctrl-C."""
-    with _deaf():
+    with _without_ctrl_c():
         try:
             pager = subprocess.Popen(argv, stdin=subprocess.PIPE)
         except OSError:
@@ -47,7 +47,7 @@ def leave(number: int, _frame: object) -> NoReturn:
 
 
 @contextlib.contextmanager
-def _deaf() -> Iterator[None]:
+def _without_ctrl_c() -> Iterator[None]:
     # Not SIG_IGN: the other program would inherit that, and ignore Ctrl-C, too.
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
@@ -81,7 +81,7 @@ class Beside:
 
 def lend(argv: Sequence[str]) -> str | None:
     """Let a program use the terminal; return its error message, None if it succeeded."""
-    with _deaf():
+    with _without_ctrl_c():
         return _problem(subprocess.run(argv, stderr=subprocess.PIPE, check=False))
 
 
@@ -93,5 +93,5 @@ def aside(argv: Sequence[str], text: bytes) -> str | None:
 
 
 def _problem(done: subprocess.CompletedProcess[bytes]) -> str | None:
-    said = done.stderr.decode("utf-8", "replace").strip()
-    return (said or f"It left with {done.returncode}.") if done.returncode else None
+    errors = done.stderr.decode("utf-8", "replace").strip()
+    return (errors or f"It left with {done.returncode}.") if done.returncode else None

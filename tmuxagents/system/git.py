@@ -70,8 +70,8 @@ class GitAnswer(NamedTuple):
     def reason(self) -> str:
         """Return git's own reason, as the end of a sentence."""
         lines = [line.strip() for line in self.err.splitlines() if line.strip()]
-        said = [line for line in lines if line.startswith(("fatal:", "error:", "remote: fatal:"))]
-        words = (said or lines or [f"git left with {self.code}"])[0]
+        reasons = [line for line in lines if line.startswith(("fatal:", "error:", "remote: fatal:"))]
+        words = (reasons or lines or [f"git left with {self.code}"])[0]
         return re.sub(r"^((remote|fatal|error): )+", "", words).rstrip(".")
 
 
@@ -167,7 +167,7 @@ def _call(
             code = process.wait(limit_s)
         except subprocess.TimeoutExpired as error:
             message = f"git {argv[1]} did not end within {limit_s:g} s."
-            raise GitRefused(message, kind="git-failed", hint="try again; the next one goes on") from error
+            raise GitRefused(message, kind="git-failed", hint="try again; the next call goes on") from error
         finally:
             if process.returncode is None:  # also after Ctrl-C
                 os.killpg(process.pid, signal.SIGKILL)
@@ -182,10 +182,9 @@ def _all(file: IO[bytes]) -> bytes:
 
 def refuse_old(git: Git) -> None:
     """Raise Unusable for a git that is too old for this module."""
-    said = git.line("version") or ""
-    found = re.search(r"(\d+)\.(\d+)", said)
+    version = git.line("version") or ""
+    found = re.search(r"(\d+)\.(\d+)", version)
     if found is None or (int(found[1]), int(found[2])) < OLDEST:
-        words = (
-            f"The git on PATH is too old: it says {said!r}, and {'.'.join(map(str, OLDEST))} is the least."
-        )
+        oldest = ".".join(map(str, OLDEST))
+        words = f"The git on PATH is too old: {version!r}; {oldest} or newer is needed."
         raise Unusable(words, kind="git-old", hint="install a newer git")

@@ -219,7 +219,7 @@ def _set_soft(name: str, soft: int, hard: int) -> None:
 
 
 def signal_name(number: int) -> str:
-    """Return the name of a signal, even of one without a name of its own."""
+    """Return the name of a signal; of one that Python does not name, SIG and its number."""
     import signal as named  # noqa: PLC0415  (few children end by one)
 
     try:

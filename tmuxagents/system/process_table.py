@@ -62,21 +62,21 @@ def table(*, since: int, ended: set[tuple[int, int]] | None = None) -> list[Proc
             continue
         rows.append(row)
         if row.uid == os.getuid() and row.start_time >= since:
-            row.marker, said = _marks(pid)
+            row.marker, role = _marks(pid)
             # Any process can set a role's variable. So a watcher must be one, and a hook a watcher's child.
-            if said in (WATCHER, HOOK) and _watches(pid if said == WATCHER else row.ppid):
-                row.role = said
+            if role in (WATCHER, HOOK) and _watches(pid if role == WATCHER else row.ppid):
+                row.role = role
             row.listens = row.session == pid and _listens(pid)
     return rows
 
 
-def wrapper_of(run_id: str, said: Identity | None) -> Identity | None:
+def wrapper_of(run_id: str, recorded: Identity | None) -> Identity | None:
     """Return the living wrapper of a run on this machine, by its own command line; None if there is none.
 
-    `said`: the wrapper by `wrapper.json`, which a child may have forged; None if it has not come yet.
+    `recorded`: the wrapper by `wrapper.json`, which a child may have forged; None if it has not come yet.
     """
-    if said is None or (presence(said) == records.HERE and _wraps(said.pid, run_id)):
-        return said
+    if recorded is None or (presence(recorded) == records.HERE and _wraps(recorded.pid, run_id)):
+        return recorded
     wrappers = []
     for pid in map(int, filter(str.isdigit, _asked(os.listdir, "/proc"))):
         started = start_time(pid) if _is_own(pid) and _wraps(pid, run_id) else None
@@ -170,11 +170,11 @@ def _marks(pid: int) -> tuple[str | None, str | None]:
     path = f"/proc/{pid}/environ"
     try:
         environment = _asked(read, path)
-        for _ in range(_STARTING_TRIES):  # a process that becomes another program will have a new one
+        for _ in range(_STARTING_TRIES):  # a process that is becoming another program gets a new one
             if environment:
                 break
             starting = _is_starting(pid)
-            environment = _asked(read, path)  # it may have got one before that look
+            environment = _asked(read, path)  # it may have started before that check
             if not starting:
                 break
             time.sleep(_STARTING_S)

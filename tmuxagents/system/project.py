@@ -90,7 +90,7 @@ def link(project: str, run_dir: str) -> bool:
 
 
 def links(project: str, runs: str) -> list[str]:
-    """Return the runs of a runs folder that a project has links to."""
+    """Return the runs in the folder `runs` to which a project has links."""
     folder = _links_folder(project)
     if folder is None:
         return []
@@ -123,7 +123,7 @@ def _is_link_to(folder: int, name: str, target: str) -> bool:
 
 
 def _links_folder(project: str, *, making: bool = False) -> int | None:
-    """Open the folder of links, unless a link leads to it: a link in a clone could lead us elsewhere.
+    """Open the folder of links, unless a link leads to it: a cloned repository may contain such a link.
 
     Each folder is opened inside the one above it, so that no other process can replace one meanwhile.
     """

@@ -30,18 +30,18 @@ def sentence(message: str) -> str:
     if at < 0:
         return flat
     try:
-        said = _message(jsonline.decode(flat[at:]), 0)
+        inner = _message(jsonline.decode(flat[at:]), 0)
     except (ValueError, RecursionError):
-        said = _torn(flat[at:])
-    if said is None:
+        inner = _torn(flat[at:])
+    if inner is None:
         return flat
-    words = safe.line(said).rstrip(".")
+    words = safe.line(inner).rstrip(".")
     before = flat[:at].strip(" :-,")
     signs = before.replace(":", " ").replace(",", " ").replace("(", " ").replace(")", " ").split()
     code = next((sign for sign in signs if len(sign) == _CODE and sign.isdecimal()), None)
-    told = [sign for sign in signs if sign != code and sign.lower() not in _NOISE]
-    text = f"{before}: {words}" if told else words
-    return f"{text} ({code})" if code and not told and code not in words else text
+    context = [sign for sign in signs if sign != code and sign.lower() not in _NOISE]
+    text = f"{before}: {words}" if context else words
+    return f"{text} ({code})" if code and not context and code not in words else text
 
 
 def _message(value: Any, depth: int) -> str | None:

@@ -1,8 +1,8 @@
 """The width of text on a terminal, cutting text to a width, and tables. Pure.
 
-A sign takes one or two columns, by its East Asian width; a sign that is drawn into the one before takes none.
-Emoji have three rules of their own: signs joined by a ZERO WIDTH JOINER are one emoji of two columns, a skin
-tone changes the emoji before it and adds nothing, and VARIATION SELECTOR-16 makes a sign two columns wide.
+A character takes one or two columns, by its East Asian width; one that is drawn into the character before it
+takes none. Emoji have three more rules. Characters joined by ZERO WIDTH JOINER are one emoji of two columns.
+A skin tone adds nothing to the emoji before it. VARIATION SELECTOR-16 makes a character two columns wide.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 GAP = "  "
 ELLIPSIS = "…"
 _NO_COLUMN = ("Mn", "Me", "Cf")
-_JAMO, _AFTER_JAMO = "\u1160", "\u1200"  # letters that are drawn into the one before
+_JAMO, _AFTER_JAMO = "\u1160", "\u1200"  # letters that are drawn into the letter before them
 _MORE_JAMO, _AFTER_MORE_JAMO = "\ud7b0", "\ud800"
 _JOINER, _AS_EMOJI = "\u200d", "\ufe0f"
 _SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
@@ -26,7 +26,7 @@ def columns(text: str) -> int:
 
 
 def clusters(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the end and the columns of each sign, including what is drawn into it."""
+    """Yield the end and the columns of each character, with all that is drawn into it."""
     from unicodedata import category, east_asian_width  # noqa: PLC0415  (most text is ASCII)
 
     base, wide, joins = "", 0, False

@@ -30,7 +30,7 @@ _SLIPS = (yaml.YAMLError, ValueError, OverflowError, RecursionError)  # the libr
 _KEY = re.compile(r"([A-Za-z][\w.-]{0,40})\s*:")
 _ANCHORS = "anchors and aliases (& and *) are not allowed; put a text that begins so in quotes"
 _BAD_CHARACTER = "it holds a character that may not be there (U+{:04X})"
-_UNSPEAKABLE = re.compile("[\0\ud800-\udfff]")  # possible by an escape; no argument or variable can hold them
+_UNSPEAKABLE = re.compile("[\0\ud800-\udfff]")  # an escape gives them; no argument or variable can hold them
 _NO_CLOSING_QUOTE = "found unexpected end of stream"
 _MISPLACED_COLON = "mapping values are not allowed here"
 # The library's messages, in words for the author of the file.
@@ -160,7 +160,7 @@ class _Reader:
         if not self._loader.check_event(yaml.StreamEndEvent):
             self._next()
             self.field = None
-            raise self._refusal("there may be one document only")
+            raise self._refusal("there may be only one document")
         return found
 
     def _next(self) -> Any:
@@ -194,7 +194,7 @@ class _Reader:
             key = self._text(event)
             shown = safe.first_letters(key, _MOST_SHOWN)
             if key in values:
-                raise self._refusal(f'the key "{shown}" is there twice', field=shown)
+                raise self._refusal(f'the key "{shown}" occurs twice', field=shown)
             if not path:
                 self.field = shown
             values[key], written[key] = self._node((*path, key))

@@ -42,8 +42,8 @@ _SCRIPT_SAFE = _SHELL_SAFE | frozenset(' "#&;{}\\')
 _ARRIVES_WITHIN_S = 10.0
 _PAUSE_S = 0.01
 # The program of a terminal on loan. tmux prints the session from which a client was detached. If the terminal
-# was lent to that session, or if it is a view of another run, the terminal goes back. To any other session
-# the person has switched by themselves, and so has left tmux.
+# was lent to that session, or if it is a view of another run, the terminal goes back. If the person has
+# switched to any other session, the terminal leaves tmux.
 _ON_LOAN = (
     "socket=$1 shown=$2 flags=$3; shift 3; "
     'left=$(tmux -u -S "$socket" attach-session -f "$flags" -t "=$shown:" ";" '
@@ -211,7 +211,7 @@ class Clients:
         lent = ["tmuxagents", socket, script.a_name(session), ",".join(sorted(kept)), *back]
         for word in lent:  # in single quotes, any shell reads these letters alike
             if not _SCRIPT_SAFE.issuperset(word) or word.endswith("\\"):
-                message = f"The terminal cannot be handed over: {word!r} is no word for every shell."
+                message = f"The terminal cannot be handed over: not every shell takes {word!r} as it is."
                 raise Unusable(message, kind="tmux-unreachable", hint="detach, then attach from outside tmux")
         line = " ".join(f"'{word}'" for word in ("/bin/sh", "-c", _ON_LOAN, *lent))
         detach = ["detach-client", "-t", name, "-E", f"exec {line}"]

@@ -147,17 +147,21 @@ def call(
     answer = _spawn(["-S", socket, *words], text=text, folder=folder, umask=umask, asked=f" at {socket}")
     if answer.code == 0:
         return answer
-    said = answer.error
-    if "server exited unexpectedly" in said or "lost server" in said:
+    problem = answer.error
+    if "server exited unexpectedly" in problem or "lost server" in problem:
         raise _no_server(socket, Dying)
-    if "no server running on" in said or ("error connecting to" in said and "No such file" in said):
+    if "no server running on" in problem or ("error connecting to" in problem and "No such file" in problem):
         raise _no_server(socket)
-    if "error connecting to" in said or "error creating" in said or "couldn't create directory" in said:
+    if (
+        "error connecting to" in problem
+        or "error creating" in problem
+        or "couldn't create directory" in problem
+    ):
         short = "set TMUX_TMPDIR to a folder with a shorter path"
-        hint = short if "too long" in said else f"allow this program to use {socket}"
-        raise Denied(f"tmux cannot be reached: {said}.", kind="tmux-unreachable", hint=hint)
-    if "protocol version mismatch" in said:
-        message = f"The tmux server at {socket} and the tmux on PATH are of different ages: {said}."
+        hint = short if "too long" in problem else f"allow this program to use {socket}"
+        raise Denied(f"tmux cannot be reached: {problem}.", kind="tmux-unreachable", hint=hint)
+    if "protocol version mismatch" in problem:
+        message = f"The tmux server at {socket} and the tmux on PATH have different versions: {problem}."
         hint = "end that server when its sessions are no longer needed"
         raise Unusable(message, kind="tmux-old", hint=hint)
     return answer  # a refusal, which the caller judges
@@ -183,15 +187,15 @@ def _spawn(
         )
     except subprocess.TimeoutExpired as error:
         message = f"tmux{asked} did not answer within {LIMIT_S:g} s."
-        hint = "is its server stopped? A look: ps -C tmux -o pid,stat,args"
+        hint = "its server may be stopped: see ps -C tmux -o pid,stat,args"
         raise Unanswered(message, kind="tmux-unreachable", hint=hint) from error
     except (FileNotFoundError, PermissionError) as error:
         raise no_tmux() from error
     except OSError as error:  # no more processes, descriptors or memory
         message = f"tmux cannot be started: {error.strerror}."
-        raise Unusable(message, kind="tmux-unreachable", hint="what is used up? ulimit -a") from error
-    printed, told = (text.decode("utf-8", "replace") for text in (done.stdout, done.stderr))
-    return TmuxAnswer(done.returncode, printed, told)
+        raise Unusable(message, kind="tmux-unreachable", hint="look at the limits: ulimit -a") from error
+    printed, errors = (text.decode("utf-8", "replace") for text in (done.stdout, done.stderr))
+    return TmuxAnswer(done.returncode, printed, errors)
 
 
 def scrubbed(environment: Mapping[str, str]) -> dict[str, str]:
@@ -202,7 +206,7 @@ def scrubbed(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _no_server(socket: str, fault: type[NoServer] = NoServer) -> NoServer:
-    hint = "if it still runs, its socket was removed: kill -USR1 and its pid make it again"
+    hint = "if the server runs, its socket was removed; kill -USR1 PID makes it anew"
     return fault(f"No tmux server answers at {socket}.", kind="tmux-unreachable", hint=hint)
 
 
@@ -213,8 +217,8 @@ def client_version() -> str:
     """Return the version of the tmux on PATH, read once; raise Unusable if tmux is missing or too old."""
     global _client  # noqa: PLW0603  (once a process)
     if _client is None:
-        said = _spawn(["-V"], text=None, folder=NOWHERE, umask=None).text.strip()
-        name, _, version = said.partition(" ")
+        answer = _spawn(["-V"], text=None, folder=NOWHERE, umask=None).text.strip()
+        name, _, version = answer.partition(" ")
         refuse_old(version if name == "tmux" else "", "The tmux on PATH")
         _client = version
     return _client
@@ -233,5 +237,5 @@ def refuse_old(version: str, what: str) -> None:
     minor = _FIGURES.match(rest)
     letter = rest[minor.end() if minor else 0 :][:1]
     if not major or (int(major), int(minor[0]) if minor else 0, letter) < OLDEST:
-        words = f"{what} is too old: it says {version!r}, and 3.2a is the least."
+        words = f"{what} is too old: {version!r}; 3.2a or newer is needed."
         raise Unusable(words, kind="tmux-old", hint="install a newer tmux, then end the old server")

@@ -88,8 +88,8 @@ def _peer(path: str) -> tuple[int, int]:
     """Return pid and user of the listener at a socket. Nothing is sent to it."""
     with sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM | sockets.SOCK_NONBLOCK) as probe:
         probe.connect(path)
-        said = probe.getsockopt(sockets.SOL_SOCKET, sockets.SO_PEERCRED, _CREDENTIALS.size)
-    pid, user, _ = _CREDENTIALS.unpack(said)
+        credentials = probe.getsockopt(sockets.SOL_SOCKET, sockets.SO_PEERCRED, _CREDENTIALS.size)
+    pid, user, _ = _CREDENTIALS.unpack(credentials)
     return pid, user
 
 

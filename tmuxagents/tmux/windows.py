@@ -343,8 +343,8 @@ def _windows(rows: Sequence[str]) -> dict[str, RunWindow]:
     """Return windows by their runs, each in its own session or, if not listed there, in a view."""
     found: dict[str, RunWindow] = {}
     for row in rows:
-        window, session, is_view, watched, dead, said, run_id = row.split(" ", 6)
+        window, session, is_view, watched, dead, shown, run_id = row.split(" ", 6)
         if is_view == "0" or run_id not in found:
-            state = None if said == "-" else said
+            state = None if shown == "-" else shown
             found[run_id] = RunWindow(window, session, run_id, int(watched), dead == "1", state)
     return found

@@ -34,7 +34,7 @@ NO_PROFILES = (
     "No subagent profiles found. Add .md files to ~/.pi/agent/agent-profiles/ or .pi/agent-profiles/."
 )
 # The keys of a run that a parent's model gets: each word costs context.
-_TOLD = (
+_SHOWN = (
     *("runId", "sessionId", "name", "preset", "profileName", "status", "state", "reason", "errorMessage"),
     *("activity", "model", "elapsedSeconds", "toolCount", "code"),
 )
@@ -85,7 +85,7 @@ def _compact(value: Any) -> Any:
         return [_compact(entry) for entry in value]
     if not isinstance(value, dict) or "runId" not in value:
         return value
-    return {key: value[key] for key in _TOLD if value.get(key) is not None}
+    return {key: value[key] for key in _SHOWN if value.get(key) is not None}
 
 
 def counts(runs: Iterable[Run]) -> dict[str, int]:
@@ -156,12 +156,12 @@ def row(shown: SnapshotRow, width: int = words.WIDTH) -> str:
 def one(shown: SnapshotRow, answer: str | None) -> str:
     """Return the line of one run and, once it has ended, its answer or the reason for having none."""
     run = shown.run
-    said = cut(answer, run["runId"]) if answer else None
+    text = cut(answer, run["runId"]) if answer else None
     if run["status"] not in records.ENDED:
-        said = None
+        text = None
     elif run["status"] != records.COMPLETED:
-        said = "\n\n".join(part for part in (run["errorMessage"], said) if part)
-    return with_work(f"{row(shown)}\n\n{said}" if said else row(shown), run)
+        text = "\n\n".join(part for part in (run["errorMessage"], text) if part)
+    return with_work(f"{row(shown)}\n\n{text}" if text else row(shown), run)
 
 
 def with_work(text: str, run: Run) -> str:

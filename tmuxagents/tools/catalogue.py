@@ -42,12 +42,12 @@ def _object(required: Sequence[str] = (), /, **properties: Schema) -> Schema:
     return {**shape, "required": list(required)} if required else shape
 
 
-def _text(said: str | None = None, **more: Any) -> Schema:
-    return {"type": "string", **({"description": said} if said else {}), **more}
+def _text(about: str | None = None, **more: Any) -> Schema:
+    return {"type": "string", **({"description": about} if about else {}), **more}
 
 
-def _list(items: Schema, *, least: int = 0, most: int | None = None, said: str | None = None) -> Schema:
-    known = {"description": said, "minItems": least or None, "maxItems": most}
+def _list(items: Schema, *, least: int = 0, most: int | None = None, about: str | None = None) -> Schema:
+    known = {"description": about, "minItems": least or None, "maxItems": most}
     return {"type": "array", "items": items, **{key: of for key, of in known.items() if of is not None}}
 
 
@@ -123,7 +123,7 @@ TOOLS: tuple[Tool, ...] = (
                     profile=_PRESET,
                     timeout=_TIMEOUT,
                     resume=_text("Session id of an ended task to continue"),
-                    files=_list(_FILE, said="Put before the prompt: whole, or some of its lines"),
+                    files=_list(_FILE, about="Put before the prompt: whole, or some of its lines"),
                 ),
                 least=1,
                 most=MOST_TASKS,
@@ -158,7 +158,7 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "send_to_agent",
         "Send to agent",
-        "Say something to a child agent (subagent) while it works. Most batch children cannot be spoken to.",
+        "Say something to a child agent (subagent) while it works. Most batch children take no messages.",
         _object(
             ("runId", "text"),
             runId=_RUN,
@@ -199,6 +199,6 @@ BY_NAME: Mapping[str, Tool] = {tool.name: tool for tool in TOOLS}
 
 
 def document(*, available: bool, why: str | None, offered: bool = True) -> dict[str, Any]:
-    """Return the catalogue as JSON. `offered` False: the caller may use no tools."""
+    """Return the catalogue as JSON. `offered`: whether the caller may use tools at all."""
     tools = [tool.document() for tool in TOOLS] if offered else []
     return {"v": 1, "available": available, "why": None if available else why, "tools": tools}

@@ -172,7 +172,7 @@ class Pace:
     """Decides when to report changes, by a monotonic clock."""
 
     def __init__(self) -> None:
-        self._told: float | None = None
+        self._reported_at: float | None = None
         self._since: float | None = None  # the first unreported change
 
     @property
@@ -187,9 +187,9 @@ class Pace:
 
     def is_due(self, now: float) -> bool:
         """Say whether to report now. If so, the changes count as reported."""
-        if self._told is not None and (
-            self._since is None or now < max(self._since + DEBOUNCE_S, self._told + LEAST_S)
+        if self._reported_at is not None and (
+            self._since is None or now < max(self._since + DEBOUNCE_S, self._reported_at + LEAST_S)
         ):
             return False
-        self._told, self._since = now, None
+        self._reported_at, self._since = now, None
         return True

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tmuxagents.records import Plan
     from tmuxagents.registry.database import Registry, Row
     from tmuxagents.registry.lookup import Caller
-    from tmuxagents.runs.conversation import RunSaid
+    from tmuxagents.runs.conversation import RunMessages
     from tmuxagents.runs.inspect import RunView
     from tmuxagents.tools.door import Door
 
@@ -42,13 +42,13 @@ def get_subagent_output(arguments: Mapping[str, Any], door: Door, faults: Faults
     faults.refuse()
     run_dirs = _session(arguments, door)
     run = inspect(run_dirs[-1])
-    said = output.answer(run)
-    text = said if said and said.strip() else conversation.output(output.told(run_dirs[-1]))
+    answer = output.answer(run)
+    text = answer if answer and answer.strip() else conversation.output(output.read_messages(run_dirs[-1]))
     _mark([run], door)
     shape, name = _shape(run)
     is_over = run.ended or run.state.settled
     head = (
-        ending_text.warning(shape, said)
+        ending_text.warning(shape, answer)
         if is_over
         else f"still {shape['status']}; what follows is no answer yet"
     )
@@ -60,11 +60,11 @@ def get_subagent_session(arguments: Mapping[str, Any], door: Door, faults: Fault
     """Return the transcript of all runs of a session."""
     faults.refuse()
     run_dirs = _session(arguments, door)
-    told = [output.told(run_dir) for run_dir in run_dirs]
+    conversations = [output.read_messages(run_dir) for run_dir in run_dirs]
     _mark(map(inspect, run_dirs), door)
     shape, name = _shape(inspect(run_dirs[-1]))
-    details = session_details(shape, name, told, _most_lines(door))
-    return Answer(conversation.session_output(told), details)
+    details = session_details(shape, name, conversations, _most_lines(door))
+    return Answer(conversation.session_output(conversations), details)
 
 
 def _mark(runs: Iterable[RunView], door: Door) -> None:
@@ -175,7 +175,7 @@ def output_details(run: Mapping[str, Any], task_name: str, run_count: int, most_
 
 
 def session_details(
-    run: Mapping[str, Any], task_name: str, runs: Sequence[RunSaid], most_lines: int
+    run: Mapping[str, Any], task_name: str, runs: Sequence[RunMessages], most_lines: int
 ) -> dict[str, Any]:
     """Return `details` of get_subagent_session. `run`: the document of the session's latest run."""
     return {

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _ROUND_S = 1.0
 _IDLE_ROUND_S = 2.0  # if no run is active
-_SAID_S = 6.0  # how long a message stays
+_MESSAGE_S = 6.0  # how long a message stays
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -65,7 +65,7 @@ class TopApp(App[int]):
         self._transcript: Transcript | None = None
         self.only_edits = False
         self.in_detail = False
-        self._said, self._said_until = "", 0.0
+        self._message, self._message_until = "", 0.0
         self._asked: tuple[str, Callable[[], None]] | None = None  # a question, and what a yes does
         self._typed: Callable[[str], None] | None = None  # gets the line that is typed
         self.look_only()
@@ -121,13 +121,14 @@ class TopApp(App[int]):
         runs.show(shown.table(runs.size.width), shown.at, now, shown.nothing())
         runs.follow()
         entry = shown.entry
-        said = self._asked[0] if self._asked else self._said if time.monotonic() < self._said_until else ""
+        message = self._message if time.monotonic() < self._message_until else ""
+        message = self._asked[0] if self._asked else message
         lines = {
             "head": shown.head(self.size.width, time.strftime("%H:%M", time.localtime(now))),
             "title": shown.title(
                 detail.size.width + 1, now, in_detail=self.in_detail, is_rule=not main.has_class("wide")
             ),
-            "foot": shown.foot(self.size.width, said, in_detail=self.in_detail),
+            "foot": shown.foot(self.size.width, message, in_detail=self.in_detail),
         }
         for widget in main.query(StillLine):
             widget.show(lines.get(widget.name or "", []))
@@ -164,7 +165,7 @@ class TopApp(App[int]):
 
     def say(self, text: str) -> None:
         """Show a message at the bottom for a while."""
-        self._said, self._said_until = text.partition("\n")[0], time.monotonic() + _SAID_S
+        self._message, self._message_until = text.partition("\n")[0], time.monotonic() + _MESSAGE_S
 
     def tell(self, text: str) -> None:
         """Show a message from another thread, if the screen is still there."""

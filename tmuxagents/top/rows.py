@@ -101,9 +101,10 @@ def activity(entry: Entry, now: float) -> str:
     if entry.ended:  # the first line of its answer, without the marks of markdown
         drawn = flow.markdown_rows(safe.text((run["output"] or "")[:_BEGINNING]), _BEGINNING)
         lines = ("".join(text for _, text in row).strip() for row in drawn)
-        said = next((line for line in lines if line), "")
+        beginning = next((line for line in lines if line), "")
         # Without its denials, the row would read as a plain success.
-        return ": ".join(filter(None, (words.denied(run["denied"]), said))) if run.get("denied") else said
+        denied = words.denied(run["denied"]) if run.get("denied") else ""
+        return ": ".join(filter(None, (denied, beginning)))
     where = f"on {safe.line(entry.host)}" if entry.host is not None else ""
     since = run.get("unreachableSince")
     if isinstance(since, (int, float)):
@@ -157,7 +158,7 @@ def cut(parts: Spans, width: int) -> Spans:
     return found
 
 
-# --- searched ---------------------------------------------------------------------------------------------
+# --- searching --------------------------------------------------------------------------------------------
 
 
 def found_in(lines: Sequence[Spans], search: str) -> list[int]:

@@ -127,16 +127,16 @@ class Transcript:
         except NoSuchRun:
             self.rows = [[(ASIDE, "The files of this run were removed.")]]
             return True
-        told = self._reader.story
-        shape = width, only_edits, told.forgotten
+        story = self._reader.story
+        shape = width, only_edits, story.forgotten
         if self._shape != shape:
             self._shape, self._done, self._drawn = shape, [], 0
         elif not is_news:
             return False
-        before = told.blocks[self._drawn - 1] if self._drawn else None
-        self._done += _rows(told.blocks[self._drawn :], width, before, only_edits=only_edits)
-        self._drawn = len(told.blocks)
-        self.rows = [*self._done, *_rows(told.open, width, told.blocks[-1], only_edits=only_edits)]
+        before = story.blocks[self._drawn - 1] if self._drawn else None
+        self._done += _rows(story.blocks[self._drawn :], width, before, only_edits=only_edits)
+        self._drawn = len(story.blocks)
+        self.rows = [*self._done, *_rows(story.open, width, story.blocks[-1], only_edits=only_edits)]
         if only_edits and not self.rows:
             self.rows = [[(ASIDE, "It has edited nothing.")]]
         return True

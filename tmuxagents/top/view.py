@@ -171,12 +171,12 @@ class TopView:
             ]
         first = "No run yet." if self.ended else "No run is active, and none ended in the last hour."
         lines: list[Spans] = [[], [(STRONG, f" {first}")], []]
-        told = [
+        hints = [
             ('tmuxagents launch "Find the slow tests"', "starts an agent in the background"),
             ('tmuxagents launch --live "Help me here"', "starts one that you can type to"),
             ('tmuxagents run "What does this do?"', "waits for the answer, and prints it"),
         ]
-        for command, does in told:
+        for command, does in hints:
             lines += [[(ACCENT, f" {command}")], [(ASIDE, f"   {does}")]]
         more = [
             "" if self.ended else "a shows what ended earlier",

@@ -43,7 +43,7 @@ def program(name: str, path: str | None, output: bytes | None) -> Check:
         return Check(name, f"Not on PATH, and {user} needs it", BROKEN if name == "node" else WARNING, hint)
     known = version(output)
     if known is None:
-        return warning(name, f"{path} does not tell its version", hint)
+        return warning(name, f"{path} does not report its version", hint)
     if known[1] < least:
         return warning(name, f"{path} is {known[0]}, too old for {user}", hint)
     return Check(name, f"{path} is {known[0]}")

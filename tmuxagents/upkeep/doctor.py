@@ -108,7 +108,7 @@ def examine(case: Case) -> Examined:
             return [broken(name, error.message, error.hint)]
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
-            return [broken(name, f"{where}{error.strerror}", "is this program kept from it by a sandbox?")]
+            return [broken(name, f"{where}{error.strerror}", "a sandbox may keep this program from it")]
 
     wanted = [(name, look) for name, look, in_state in LOOKS if ours or not in_state]
     with ThreadPoolExecutor(len(wanted)) as pool:
@@ -180,8 +180,8 @@ def known_hosts(case: Case) -> Iterator[Check]:
             message = f"{host.name} has been unreachable for {figures.age(time.time() - since)}"
             yield warning("host", message, f"tmuxagents hosts check {host.name}")
             continue
-        told = "" if last is None else f", heard {figures.age(time.time() - last)} ago"
-        yield Check("host", f"{host.name}: {host.engine}, tmuxagents {host.version}{told}")
+        heard = "" if last is None else f", heard {figures.age(time.time() - last)} ago"
+        yield Check("host", f"{host.name}: {host.engine}, tmuxagents {host.version}{heard}")
 
 
 def processes(case: Case) -> Check:

@@ -110,7 +110,7 @@ def proc(_case: Case) -> Check:
     process.boot_id()
     handle = process.open_handle(me.pid, me.start_time)
     if handle is None:
-        return broken("proc", "There are no handles of processes (pidfd) here", "use Linux 5.3 or newer")
+        return broken("proc", "This kernel has no handles of processes (pidfd)", "use Linux 5.3 or newer")
     os.close(handle)
     try:
         os.close(os.open("/proc/self/mem", os.O_RDWR))  # where tmuxagents/__main__ hides the task
@@ -274,8 +274,8 @@ def _judged(case: Case, **programs: str | None) -> list[Check]:
     """Ask programs for their versions, all at once, and judge them."""
     there = [path for path in programs.values() if path is not None]
     questions = [ask.Question([path, "--version"], case.environment, limit_s=LIMIT_S) for path in there]
-    said = dict(zip(there, ask.ask(questions), strict=True))
-    return [checks.program(name, path, said.get(path or "")) for name, path in programs.items()]
+    answers = dict(zip(there, ask.ask(questions), strict=True))
+    return [checks.program(name, path, answers.get(path or "")) for name, path in programs.items()]
 
 
 # --- a person's own files ---------------------------------------------------------------------------------
@@ -285,7 +285,7 @@ def presets(case: Case) -> Iterator[Check]:
     """Check for presets and profiles that are broken, and for those that hide others."""
     survey = preset_files.survey(case.folder, case.environment, case.settings)
     for words in survey.warnings:
-        yield warning("presets", words, "tmuxagents presets check says more")
+        yield warning("presets", words, "tmuxagents presets check shows more")
     for one in survey.presets:
         loud = catalogue.hiding(one)
         if loud is not None and " allows more tools " in loud:

@@ -178,7 +178,7 @@ def _hold(run_dir: str) -> int:
 def _is_busy(run_dir: str) -> NotPossible:
     """Return the error for a run that another process holds."""
     run_id = os.path.basename(run_dir)
-    message = f"Another process holds run {run_id}, as one does that resumes, prunes or concludes it."
+    message = f"Another process holds run {run_id}, to resume, prune or conclude it."
     return NotPossible(message, kind="run-busy", hint="try again in a moment")
 
 
@@ -229,5 +229,5 @@ def _remove(run_dir: str, stock: Stock, pruned: Pruned) -> None:
         try:
             removal.remove(hidden)
         except OSError as error:
-            pruned.warnings.append(f"{hidden} could not be removed whole: {error.strerror}")
+            pruned.warnings.append(f"{hidden} could not be removed completely: {error.strerror}")
     pruned.removed.append(removed)

@@ -1,4 +1,4 @@
-"""The rules of prune, by which old runs go that no other run needs, and the words of its report. Pure."""
+"""The rules of prune: which old runs it removes, and the words of its report. Pure."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def expired(
     return [run for run in old if run.session_id not in kept]
 
 
-# --- said -------------------------------------------------------------------------------------------------
+# --- the report -------------------------------------------------------------------------------------------
 
 
 @dataclass

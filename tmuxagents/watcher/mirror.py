@@ -225,9 +225,9 @@ class Mirror:
 
     def _lose(self, why: str | None) -> None:
         """Hang up after the link broke; the next try comes after a pause."""
-        said = self._hang_up()
+        errors = self._hang_up()
         if why is None:
-            why = refusals.of_ssh(said, self._host.name, self._host.destination).message
+            why = refusals.of_ssh(errors, self._host.name, self._host.destination).message
         self._losses += 1
         if self._losses > 1:  # after one loss, the next connection may come at once
             self._miss(why)
@@ -247,11 +247,11 @@ class Mirror:
         client, self._client = self._client, None
         if client is None:
             return ""
-        said = b""
+        errors = b""
         if client.poll() is None:
             client.terminate()
         with ignoring(OSError, ValueError):
-            said = (client.stderr.read(65536) if client.stderr else b"") or b""
+            errors = (client.stderr.read(65536) if client.stderr else b"") or b""
         for stream in (client.stdin, client.stdout, client.stderr):
             if stream is not None:
                 with ignoring(OSError):
@@ -261,7 +261,7 @@ class Mirror:
         except subprocess.TimeoutExpired:
             client.kill()
             client.wait()
-        return said.decode("utf-8", "replace")
+        return errors.decode("utf-8", "replace")
 
     # --- the news
 

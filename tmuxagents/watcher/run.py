@@ -110,8 +110,8 @@ class Watcher:
                 self._busy_at = now
             if now - self._busy_at >= self._idle_s or not watcher_lock.holds(self._home, self._held):
                 return
-            # A run that speaks is read in the next round anyway: only urgent news comes before that.
-            woken = self._waiting.wait(self._due() - time.monotonic(), patiently=self._runs.speaking)
+            # A run that writes is read in the next round anyway: only urgent news comes before that.
+            woken = self._waiting.wait(self._due() - time.monotonic(), patiently=self._runs.has_writers)
             names = woken.gone
             rest = self._round_at + ROUND_S - time.monotonic()
             if not woken.urgent and rest > 0:
@@ -120,7 +120,7 @@ class Watcher:
     def _begun(self) -> set[str]:
         """Look once more for new runs, after the lock was let go; return them."""
         self._seen = None
-        names = self._runs.heard(self._tail.changed()) | self._sweep()
+        names = self._runs.note_events(self._tail.changed()) | self._sweep()
         return {name for name in names if self._runs.is_new(name)}
 
     def _prune(self) -> None:
@@ -145,14 +145,14 @@ class Watcher:
     def _due(self) -> float:
         """Return when the next round is due if nothing wakes the watcher before."""
         dues = [self._sweep_at, self._screens.due(), 0.0 if self._runs.is_pressed else None]
-        dues.append(self._round_at + ROUND_S if self._runs.speaking else None)
+        dues.append(self._round_at + ROUND_S if self._runs.has_writers else None)
         idle_at = self._busy_at + self._idle_s if not self._runs.busy else None
         return min(due for due in (*dues, idle_at) if due is not None)
 
     def _round(self, names: set[str]) -> None:
         self._round_at = time.monotonic()
         changed = self._tail.changed()
-        names = names | self._runs.heard(changed) | self._runs.spoken()
+        names = names | self._runs.note_events(changed) | self._runs.with_news()
         doubt = self._tail.doubts()
         if doubt is not None:
             self._complain(f"watching: {doubt}")
@@ -218,16 +218,16 @@ class Complaints:
     """Logs each complaint once. Stderr is the log."""
 
     def __init__(self) -> None:
-        self._said: set[str] = set()
+        self._logged: set[str] = set()
 
     def __call__(self, words: str) -> None:
         """Log a complaint, unless it was logged before."""
         words = words.replace("\n", " ")[:_LONGEST]
-        if words in self._said:
+        if words in self._logged:
             return
-        if len(self._said) >= _MOST:
-            self._said.clear()
-        self._said.add(words)
+        if len(self._logged) >= _MOST:
+            self._logged.clear()
+        self._logged.add(words)
         line = f"{time.strftime('%Y-%m-%d %H:%M:%S')} {words}\n"
         with contextlib.suppress(OSError):
             os.write(2, line.encode("utf-8", "replace"))

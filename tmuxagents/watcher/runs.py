@@ -51,7 +51,7 @@ class Runs:
         self._live: dict[str, Following] = {}
         self._over: set[str] = set()
         self._concluding: set[str] = set()
-        self._speaking: set[str] = set()  # runs that just spoke: perhaps no event reports their next words
+        self._writing: set[str] = set()  # runs that just wrote: no event need report their next lines
         self._again: set[str] = set()  # runs to be read in the next round, which comes at once
         self.checkpoints: dict[str, str] = {}  # of new runs: how far any process has read them
         self._rows: dict[str, Row] = {}
@@ -70,34 +70,34 @@ class Runs:
         return {run.host for run in runs if run is not None and run.host is not None and not run.ended}
 
     @property
-    def speaking(self) -> bool:
+    def has_writers(self) -> bool:
         """Say whether any run must be checked in each round."""
-        return bool(self._speaking)
+        return bool(self._writing)
 
     def is_new(self, name: str) -> bool:
         """Say whether the watcher has not seen a run yet."""
         return name not in self._live and name not in self._over
 
-    def heard(self, names: Iterable[str]) -> set[str]:
+    def note_events(self, names: Iterable[str]) -> set[str]:
         """Note the runs that events have named; return those that have to be read."""
         runs = {name for name in names if name not in self._over and is_run_id(name)}
         for name in runs:
             if name in self._live:
-                self._live[name].heard()
-                self._speaking.add(name)
+                self._live[name].note_event()
+                self._writing.add(name)
         return runs
 
-    def spoken(self) -> set[str]:
-        """Return the runs with news among those that spoke a moment ago; drop those that are silent now."""
+    def with_news(self) -> set[str]:
+        """Return the runs with news among those that wrote a moment ago; drop those that are silent now."""
         names = set()
-        for name in list(self._speaking):
+        for name in list(self._writing):
             one = self._live[name]
             is_silent = one.is_silent()  # checked before the news: an event reports later ones
             if one.has_news(held=self._waiting.holds(name)) and not one.rests():
-                one.found()
+                one.note_news()
                 names.add(name)
             elif is_silent:
-                self._speaking.discard(name)
+                self._writing.discard(name)
         return names
 
     def unknown(self, rows: Iterable[Row]) -> set[str]:
@@ -114,8 +114,8 @@ class Runs:
             held = self._waiting.holds(name)
             deaf = one.is_unheard(since) or deaf
             if one.has_news(held=held):
-                one.found(since)
-                self._speaking.add(name)
+                one.note_news(since)
+                self._writing.add(name)
                 names.add(name)
             elif one.is_due() or not held:
                 names.add(name)
@@ -179,13 +179,13 @@ class Runs:
         except NoSuchRun:
             return None
         self._live[name] = one
-        self._speaking.add(name)
+        self._writing.add(name)
         return one
 
     def _drop(self, name: str) -> None:
         self._waiting.let_go(name)
         self._concluding.discard(name)
-        self._speaking.discard(name)
+        self._writing.discard(name)
         self.waited.discard(name)
         del self._live[name]
 
@@ -236,7 +236,7 @@ class Following:
     """One run that has not ended, or whose end was not announced yet."""
 
     __slots__ = (
-        *("_failures", "_follower", "_is_behind", "_knocked_at", "_not_before", "_spoke_at"),
+        *("_failures", "_follower", "_is_behind", "_knocked_at", "_not_before", "_wrote_at"),
         *("announced", "conclusion", "run", "run_dir", "saved"),
     )
 
@@ -250,7 +250,7 @@ class Following:
         self._is_behind = False
         self._failures = 0
         self._not_before = self._knocked_at = 0.0
-        self._spoke_at = time.monotonic()  # when it last spoke, as far as we know
+        self._wrote_at = time.monotonic()  # when it last wrote, as far as we know
 
     @property
     def is_foreign(self) -> bool:
@@ -289,10 +289,10 @@ class Following:
     def news(self, run: RunView, *, all_of_it: bool) -> Row | None:
         """Return the run's row if its status is not the saved one; `all_of_it`: also for a new activity."""
         saved = self.saved
-        told = saved is None or learn.is_news(learn.reported_columns(saved), learn.reported_state(run))
+        is_news = saved is None or learn.is_news(learn.reported_columns(saved), learn.reported_state(run))
         moved = saved is None or run.state.seq != saved.event_seq
-        self._is_behind = moved and not told and not all_of_it
-        if not told and not (moved and all_of_it):
+        self._is_behind = moved and not is_news and not all_of_it
+        if not is_news and not (moved and all_of_it):
             return None
         self.saved = learn.row(run)
         return self.saved
@@ -313,14 +313,14 @@ class Following:
         """Say whether it is too early to try a failed step again."""
         return time.monotonic() < self._not_before
 
-    # --- whether it speaks, and whether that is heard
+    # --- whether it writes, and whether events report that
 
-    def heard(self) -> None:
+    def note_event(self) -> None:
         """Note that an event named it."""
-        self._spoke_at = time.monotonic()
+        self._wrote_at = time.monotonic()
         self._knocked_at = 0.0
 
-    def found(self, since: float | None = None) -> None:
+    def note_news(self, since: float | None = None) -> None:
         """Note that it has news. `since`: we have listened since then, and yet no event named it.
 
         A writer that keeps its file open makes no event. So we make one, and see whether it arrives.
@@ -328,11 +328,11 @@ class Following:
         if since is not None and self.is_silent() and not self._knocked_at:
             knocked = logs.knock(f"{self.run_dir}/{directory.EVENTS}")
             self._knocked_at = time.monotonic() if knocked else 0.0
-        self._spoke_at = time.monotonic()
+        self._wrote_at = time.monotonic()
 
     def is_silent(self) -> bool:
-        """Say whether it was silent for so long that an event will report its next words."""
-        return time.monotonic() - self._spoke_at > logs.QUIET_S
+        """Say whether it was silent long enough for an event to report its next lines."""
+        return time.monotonic() - self._wrote_at > logs.QUIET_S
 
     def is_unheard(self, since: float | None) -> bool:
         """Say whether the event that we made for it is overdue. `since`: when listening began."""

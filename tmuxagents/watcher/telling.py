@@ -46,7 +46,7 @@ class Telling:
         self._hooks = hooks
         self.attention = Attention(runs)
         self._waiting: set[str] = set()  # runs whose wait was announced
-        self._said: dict[str, str] = {}  # run -> the state on its window, if that was changed since it opened
+        self._states: dict[str, str] = {}  # run -> the state that we have set on its window
 
     def show_standing(self, rows: Iterable[Row], waited: Container[str] = ()) -> None:
         """Show on the window of each active run whether it works, waits for its turn, or waits for a person.
@@ -71,11 +71,11 @@ class Telling:
                 if settings.on_attention:
                     self._hooks.start("onAttention", settings.on_attention, run_id=row.run_id, status=WAITING)
             if state is None:
-                self._said.pop(row.run_id, None)
+                self._states.pop(row.run_id, None)
                 continue
             known = None if row.run_id in waited else records.RUNNING
-            if state != self._said.get(row.run_id, known) and row.server and row.window:
-                self._said[row.run_id] = state
+            if state != self._states.get(row.run_id, known) and row.server and row.window:
+                self._states[row.run_id] = state
                 chore = Chore(run_id=row.run_id, window=row.window, state=state)
                 self._screens.add(row.server, chore)
 
@@ -129,8 +129,8 @@ class Telling:
             window = windows[row.run_id]
             if row.concluded:
                 self.see_off(row, window.window)
-            elif window.state is not None and row.run_id not in self._said:
-                self._said[row.run_id] = window.state
+            elif window.state is not None and row.run_id not in self._states:
+                self._states[row.run_id] = window.state
                 self.show_standing([row])
 
 
@@ -196,8 +196,8 @@ class Hooks:
 
     def start(self, what: str, argv: Sequence[str], *, run_id: str, status: str) -> None:
         """Run a command about a run. `what`: how a complaint about it begins."""
-        told = {"TMUXAGENTS_RUN": run_id, "TMUXAGENTS_STATUS": status, "TMUXAGENTS_ROLE": ROLE}
-        work = self._pool.submit(carry_out, list(argv), {**os.environ, **told})
+        variables = {"TMUXAGENTS_RUN": run_id, "TMUXAGENTS_STATUS": status, "TMUXAGENTS_ROLE": ROLE}
+        work = self._pool.submit(carry_out, list(argv), {**os.environ, **variables})
         self._at_work[work] = what
         work.add_done_callback(lambda _: self._wake())
 

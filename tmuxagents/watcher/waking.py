@@ -2,9 +2,9 @@
 
 watchdog watches the folder of all runs, with everything in it. A file makes an event when it appears or is
 closed after writing, so a flood of lines into an open file costs nothing (runs/logs). Events are only hints.
-Some are lost when the kernel's queue overflows or its watches are used up, and watchdog becomes deaf without
-a word when the folder is replaced or one of its threads dies. So `Tail.check` looks at the folder and the
-threads now and again, and callers check the runs, too.
+Some are lost when the kernel's queue overflows or its watches are used up. When the folder is replaced or one
+of watchdog's threads dies, watchdog silently reports nothing more. So `Tail.check` looks at the folder and
+the threads now and again, and callers check the runs, too.
 
 Touches: inotify.
 """
@@ -218,7 +218,7 @@ class _Ears(events.FileSystemEventHandler):
         self._begin = len(root) + 1
 
     def dispatch(self, event: FileSystemEvent) -> None:
-        """Take one event in."""
+        """Note one event."""
         self._note(event.src_path)
         if event.dest_path:
             self._note(event.dest_path)
@@ -251,7 +251,7 @@ class _Doubts(logging.Handler):
         self._last: str | None = None
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take a complaint in."""
+        """Keep a complaint."""
         self._last = str(record.msg)
 
     def taken(self) -> str | None:

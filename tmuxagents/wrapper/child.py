@@ -90,7 +90,7 @@ class Start:
         return child, (out, err)
 
     def _read_log(self, agent: Agent, surroundings: Mapping[str, str]) -> None:
-        """Read what was used in the session before: a run that was killed has not told all that it used."""
+        """Read the earlier usage of the session: a run that was killed has not reported all of its usage."""
         path = agent.session_log(self._claim.plan.child_session, surroundings)
         offset, after = -1, 0
         with ignoring(OSError):

@@ -99,7 +99,7 @@ def _late(run_dir: str, message: str) -> NotPossible:
     """Return the refusal of a run whose launcher has given up; close our window if the run never began.
 
     No other process knows of this window, which was opened too late and looks like that of a running run.
-    A wrapper makes no other tmux call; here, no run has to wait for the answer.
+    This is the only tmux call of a wrapper, because no run has to wait for its answer.
     """
     if directory.read_wrapper(run_dir) is None:
         with ignoring(TmuxAgentsError, OSError, ValueError):  # then the window stays and shows the refusal
@@ -153,7 +153,7 @@ class Result:
     def write(self, verdict: Verdict, duration: float, *, lingered: bool) -> None:
         """Write the result, however long that takes: a full disk will have room again."""
         ended_at = time.time()
-        told = False
+        has_complained = False
         while True:
             writing.open_up(self._run_dir)
             self._recorder.keep_directory()
@@ -178,10 +178,10 @@ class Result:
             error = self._try(result)
             if error is None:
                 return
-            if not told:
+            if not has_complained:
                 self._recorder.hint(f"The result cannot be written ({error.strerror}); trying again.")
                 self._recorder.flush(time.monotonic(), last=True)
-                told = True
+                has_complained = True
             time.sleep(_RETRY_S)
             if {signal.SIGTERM, signal.SIGINT, signal.SIGHUP} & self._signals.caught():
                 return  # we have to exit without a result, and the events hold most of it

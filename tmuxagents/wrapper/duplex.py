@@ -79,9 +79,9 @@ class OpenQuestions:
                 asked = events.needs_input(ask.kind, ask.text, ask=ask.id or None, options=ask.options)
                 self._recorder.event(asked)
         if self._open:
-            self._guards.stand(now)
+            self._guards.pause(now)
         else:
-            self._guards.go_on(now)
+            self._guards.resume(now)
 
 
 LOOK_EVERY_S = 2.0  # between two looks into the inbox without a signal

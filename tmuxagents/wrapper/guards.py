@@ -72,12 +72,12 @@ class Guards:
             return limit
         return max(limit, self._activity_at + self._debounce_s)
 
-    def stand(self, now: float) -> None:
+    def pause(self, now: float) -> None:
         """Pause the clocks: the child waits for a person."""
         if self._stands_since is None:
             self._stands_since = now
 
-    def go_on(self, now: float) -> None:
+    def resume(self, now: float) -> None:
         """Let the paused clocks continue."""
         since, self._stands_since = self._stands_since, None
         if since is not None:
@@ -85,7 +85,7 @@ class Guards:
             if self._activity_at is not None:
                 self._activity_at += now - since
 
-    def retire(self) -> None:
+    def switch_off(self) -> None:
         """Switch all rules off for good: a person has taken the child over."""
         self._started_at = NEVER
         self._loop_count = 0

@@ -89,7 +89,7 @@ class LiveWatch(ChildWatch):
         if live.typed and not self._is_theirs:  # from now on, none of our clocks and rules ends it
             self._is_theirs = True
             self._left_at = None
-            self._guards.retire()
+            self._guards.switch_off()
             state = self._recorder.state
             if state.settled and not state.attended:
                 self._recorder.event(events.settled(aborted=state.settled_aborted, attended=True))

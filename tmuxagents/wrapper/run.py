@@ -168,7 +168,7 @@ class WrapperRun:
         words = refusal or repr(error)
         if refusal is None:
             with ignoring(OSError, ImportError):  # perhaps no module can be read
-                import traceback  # noqa: PLC0415  (not on the way of a healthy run)
+                import traceback  # noqa: PLC0415  (a healthy run never gets here)
 
                 words = traceback.format_exc()
         self._recorder.hint(safe.text(words))
@@ -207,7 +207,7 @@ class WrapperRun:
         child, pipes = started
         self._begun = time.monotonic()
         self._recorder.begin_logs()
-        self._recorder.event(events.run_started(self._starting.told(child)))
+        self._recorder.event(events.run_started(self._starting.started_fields(child)))
         self._recorder.flush(self._begun)
         self._answer_launcher()
         guards = Guards(
@@ -234,7 +234,7 @@ class WrapperRun:
             # We print no line after the child, which has shown everything in the window itself.
             self._recorder.flush(time.monotonic(), last=True)
             live.take_back()
-        if watch.lacks_usage:  # a leftover may be the agent itself, if the child was only its launcher
+        if watch.lacks_usage:  # a leftover may be the agent itself, if the child only started it
             end_left(self._scope, self._recorder, hard=ladder.killed)
             watch.note_written()
         if ending is not None:

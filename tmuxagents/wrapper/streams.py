@@ -135,9 +135,9 @@ class Streams:
 
     def note_end(self, exit_code: int | None) -> None:
         """Record the events that the child's exit adds to its output."""
-        told = self._reader.ended(exit_code, self._written())
-        self.lacks_usage = self._reader.file is not None and not any(one.type == "usage" for one in told)
-        for event in told:
+        reported = self._reader.ended(exit_code, self._written())
+        self.lacks_usage = self._reader.file is not None and not any(one.type == "usage" for one in reported)
+        for event in reported:
             self._recorder.event(event)
         self._recorder.note_reader(self._reader)
 
@@ -176,16 +176,16 @@ class Streams:
 
     def _tell_stdout(self, lines: list[bytes | Oversized], now: float) -> None:
         """Record the events in lines, and log all lines in one write, even if one causes an error."""
-        said: list[bytes] = []
+        logged: list[bytes] = []
         reader, recorder = self._reader, self._recorder
         try:
             for line in lines:
                 if isinstance(line, Oversized):
-                    said.append(line.brief())
+                    logged.append(line.brief())
                     reading = reader.feed_oversized(line, now)
                 else:
                     if not line.startswith(reader.snapshots):
-                        said.append(line)
+                        logged.append(line)
                     reading = reader.feed(line, now)
                 if reading.active:
                     self._guards.note_activity(now)
@@ -199,8 +199,8 @@ class Streams:
                         self._looped(cause, now)
         finally:
             recorder.note_reader(reader)
-            said.append(b"")
-            recorder.stdout.write(b"\n".join(said))
+            logged.append(b"")
+            recorder.stdout.write(b"\n".join(logged))
 
     def _tell_stderr(self, lines: list[bytes | Oversized]) -> None:
         for line in lines:

@@ -101,13 +101,13 @@ class Before:
         """Wait until all of these runs have completed; return the ending if this run cannot start then."""
         from tmuxagents.launch import predecessors  # noqa: PLC0415  (few runs wait for others)
 
-        told: str | None = None
+        waiting_for: str | None = None
         for run_dir in run_dirs:
             run, verdict = predecessors.judge(run_dir)
             while run is not None:
-                if run.run_id != told:
-                    told = run.run_id
-                    self._tell(slots.following_words([told]))
+                if run.run_id != waiting_for:
+                    waiting_for = run.run_id
+                    self._announce_wait(slots.following_words([waiting_for]))
                 self._wait_for(run)
                 if self._is_stopped():
                     return self._stopped
@@ -131,7 +131,7 @@ class Before:
     def _wait_for_slot(self, queue: Queue, most: int) -> Verdict | None:
         name = slots.ticket_name(time.time_ns(), self._claim.plan.run_id)
         ticket, begun = queue.draw(name), time.monotonic()
-        told: int | None = None
+        shown: int | None = None
         try:
             while True:
                 older = slots.before(name, queue.tickets())
@@ -143,17 +143,17 @@ class Before:
                 if self.slot is not None:
                     return None
                 waited_s = time.monotonic() - begun
-                if waited_s >= slots.RUSH_S and position != told:
-                    told = position
+                if waited_s >= slots.RUSH_S and position != shown:
+                    shown = position
                     self._console.recorder.event(events.queued(position))
-                    self._tell(slots.waiting_words(position))
+                    self._announce_wait(slots.waiting_words(position))
                 self._console.wait(slots.pause_s(position, waited_s))
                 if self._is_stopped():
                     return self._stopped
         finally:
             queue.give_back(name, ticket)
 
-    def _tell(self, words: str) -> None:
+    def _announce_wait(self, words: str) -> None:
         """Announce what the run waits for, in its window and to its launcher."""
         self._console.announce(words)
         self._queued()

@@ -129,9 +129,9 @@ def exit_code(update: Mapping[str, Any], text: str) -> int | None:
         _inner(raw, "metadata").get("exit"),
         _inner(update, "_meta", "terminal_exit").get("exit_code"),
     )
-    told = next((code for code in codes if type(code) is int), None)
+    reported_code = next((code for code in codes if type(code) is int), None)
     shown = _EXIT.search(text[-100:])
-    return int(shown[1]) if told is None and shown else told
+    return int(shown[1]) if reported_code is None and shown else reported_code
 
 
 def mode_of(level: str, modes: Sequence[str]) -> str | None:

@@ -79,9 +79,9 @@ class AcpTalker(Talker, Updates):
         if not self._in_turn or not self.session:
             return b""
         self.is_cancelling = True
-        told = [_line({"id": request, "result": _CANCELLED}) for _, request, _, _ in self._asks.values()]
+        lines = [_line({"id": request, "result": _CANCELLED}) for _, request, _, _ in self._asks.values()]
         self._asks.clear()
-        return _line({"method": "session/cancel", "params": {"sessionId": self.session}}) + b"".join(told)
+        return _line({"method": "session/cancel", "params": {"sessionId": self.session}}) + b"".join(lines)
 
     def answer(self, ask_id: str, answer: str, by: str) -> Reading:
         """Answer a question for permission: `allow`, `deny`, or an option; anything else denies."""
@@ -92,8 +92,8 @@ class AcpTalker(Talker, Updates):
         wanted = {"allow": ("allow_once", "allow_always")}.get(answer, ("reject_once", "reject_always"))
         option = answer if answer in kinds else _option(kinds, wanted)
         allowed = kinds.get(option or "", "").startswith("allow")
-        told = [] if allowed else self.deny(call, f"denied by {by}")
-        return Reading(told, reply=_chosen(request, option))
+        reported = [] if allowed else self.deny(call, f"denied by {by}")
+        return Reading(reported, reply=_chosen(request, option))
 
     def _ask(self, method: str, params: dict[str, Any], take: Callable[..., Reading]) -> bytes:
         self._number += 1
@@ -141,12 +141,12 @@ class AcpTalker(Talker, Updates):
             return self._give_up("gives its session no id")
         options = _Options(result)
         self.model = raw_json.word(options.model)
-        told = events.session_started(self.session, model=self.model)
+        started = events.session_started(self.session, model=self.model)
         problem = self._choose(options)
         if problem is not None:
             refusal = self._give_up(problem)
-            return Reading([told, *refusal.events])
-        return Reading([told], active=True, reply=self._next())
+            return Reading([started, *refusal.events])
+        return Reading([started], active=True, reply=self._next())
 
     def _choose(self, options: _Options) -> str | None:
         """Queue the requests for mode and model; return the problem if the agent does not have them."""
@@ -200,7 +200,7 @@ class AcpTalker(Talker, Updates):
         return NOTHING
 
     def _prompted(self, answer: dict[str, Any]) -> Reading:
-        """Read the answer to a prompt. The agent's own signs of failure, too, decide how the turn ended."""
+        """Read the answer to a prompt. Earlier signs of failure also decide how the turn ended."""
         result = raw_json.table(answer.get("result"))
         self._in_turn, self.is_replaying = False, False
         self._asks.clear()
@@ -214,16 +214,17 @@ class AcpTalker(Talker, Updates):
         failure = self._failure(answer, used)
         if failure is not None:
             self.text.clear()
-        told = self.flush() + self.spent(used)
+        reported = self.flush() + self.spent(used)
         self.error_message = failure
         reason = raw_json.word(result.get("stopReason")) or ""
         if failure is not None:
-            return Reading(told + self.finish("length" if any(map(failure.__contains__, _CUTS)) else "error"))
+            is_cut = any(words in failure for words in _CUTS)
+            return Reading(reported + self.finish("length" if is_cut else "error"))
         if self.is_cancelling or (reason == "cancelled" and not self.was_refused):
-            return Reading(told + self.finish("aborted", aborted=True))
+            return Reading(reported + self.finish("aborted", aborted=True))
         if self.was_refused:
-            return Reading(told + self.finish("refused"))
-        return Reading(told + self.finish(_ENDS.get(reason)))
+            return Reading(reported + self.finish("refused"))
+        return Reading(reported + self.finish(_ENDS.get(reason)))
 
     def _failure(self, answer: dict[str, Any], used: dict[str, Any]) -> str | None:
         """Return why a turn failed; None if there is no sign of a failure."""
@@ -242,13 +243,13 @@ class AcpTalker(Talker, Updates):
         params = raw_json.table(raw.get("params"))
         asked, request = raw_json.table(params.get("toolCall")), raw.get("id")
         call = raw_json.key(asked.get("toolCallId")) or f"asked {request}"
-        told = [*self.tool({**asked, "toolCallId": call, "status": None}, now), *self.tell(call, now)]
+        reported = [*self.tool({**asked, "toolCallId": call, "status": None}, now), *self.tell(call, now)]
         listed = [one for one in raw_json.blocks(params.get("options")) if raw_json.key(one.get("optionId"))]
         kinds = {one["optionId"]: raw_json.word(one.get("kind")) or "" for one in listed}
         kind = raw_json.word(asked.get("kind"))
         allowed = quirks.decides(self._level, kind)
         if self.is_cancelling:
-            return Reading(told, reply=_line({"id": request, "result": _CANCELLED}))
+            return Reading(reported, reply=_line({"id": request, "result": _CANCELLED}))
         if allowed is None:
             words = [
                 (one["optionId"], raw_json.sentence(one.get("name")) or one["optionId"]) for one in listed
@@ -259,13 +260,13 @@ class AcpTalker(Talker, Updates):
                 text = f"{text}: {command}"
             ask = Ask(str(request), "permission", text, words)
             raw_json.remember(self._asks, ask.id, (ask, request, call, kinds))
-            return Reading(told, active=True)
+            return Reading(reported, active=True)
         option = _option(
             kinds, ("allow_once", "allow_always") if allowed else ("reject_once", "reject_always")
         )
         if not allowed:
-            told += self.deny(call, f"the permission {self._level} does not allow it")
-        return Reading(told, active=True, reply=_chosen(request, option))
+            reported += self.deny(call, f"the permission {self._level} does not allow it")
+        return Reading(reported, active=True, reply=_chosen(request, option))
 
     def left(self, _exit_code: int | None) -> list[Event]:
         """Report the beginning of an unfinished answer."""
@@ -308,7 +309,7 @@ def _ids(listed: Any, key: str) -> list[str]:
 
 
 def _option(kinds: dict[str, str], wanted: Sequence[str]) -> str | None:
-    """Return an option of the first wanted kind that is offered."""
+    """Return the offered option whose kind comes first in `wanted`; None if no such kind is offered."""
     return next((option for kind in wanted for option in kinds if kinds[option] == kind), None)
 
 

@@ -38,7 +38,7 @@ class Updates(LineReader):
         self.is_cancelling = False
         self.is_broken = False  # the agent has reported that its turn failed
         self.last_error: str | None = None  # the last text of this turn, if it reads like an error
-        self.was_refused = False  # the last thing of this turn is a call that was denied
+        self.was_refused = False  # the last report of this turn is that a call was denied
         self.text: list[str] = []  # the pieces of the answer so far
         self._message: str | None = None  # the id of the message that these pieces belong to
         self._thoughts: list[str] = []
@@ -68,9 +68,9 @@ class Updates(LineReader):
             case "agent_message_chunk":
                 return Reading(self._chunk(update, raw_json.text(content.get("text"))), active=True)
             case "agent_thought_chunk":
-                told = self.flush() if self.text else []
+                reported = self.flush() if self.text else []
                 self._thoughts.append(raw_json.text(content.get("text")) or "")
-                return Reading(told, active=True)
+                return Reading(reported, active=True)
             case "tool_call" | "tool_call_update":
                 return Reading(self.tool(update, now), active=True)
             case "usage_update":
@@ -85,36 +85,36 @@ class Updates(LineReader):
 
     def _chunk(self, update: dict[str, Any], text: str | None) -> list[Event]:
         extra = raw_json.table(update.get("_meta"))
-        told = self.spent(extra["usage"]) if isinstance(extra.get("usage"), dict) else []
+        reported = self.spent(extra["usage"]) if isinstance(extra.get("usage"), dict) else []
         if not text:
-            return told
+            return reported
         if self.quirks.notes and self.quirks.notes.match(text):
             if self.quirks.again and text.startswith(self.quirks.again):
                 self.text.clear()
-            return told
+            return reported
         message = raw_json.key(update.get("messageId"))
         if message != self._message:
-            told += self.flush()
+            reported += self.flush()
         self._message = message
         self.text.append(text)
         fails = bool(self.quirks.errors) and text.startswith(self.quirks.errors)
         self.last_error = text.removeprefix(self.quirks.errors) if fails else None
         self.was_refused = False
-        return told
+        return reported
 
     def flush(self) -> list[Event]:
         """Report the thoughts and the text that have come so far."""
         thought, text = "".join(self._thoughts), "".join(self.text)
         self._thoughts, self.text = [], []
-        told = [events.thinking(thought)] if thought.strip() else []
-        return [*told, events.assistant_text(text)] if text.strip() else told
+        reported = [events.thinking(thought)] if thought.strip() else []
+        return [*reported, events.assistant_text(text)] if text.strip() else reported
 
     def tool(self, update: dict[str, Any], now: float) -> list[Event]:
         """Read a report on a call: its beginning, its arguments, its end."""
         call = raw_json.key(update.get("toolCallId"))
         if call is None or call in self._over:
             return []
-        told = self.flush()
+        reported = self.flush()
         known = self._calls.get(call) or {"tool": quirks.tool_name(call, update, self.quirks)}
         known = {**known, **{key: update[key] for key in update if update[key]}}
         raw_json.remember(self._calls, call, known)
@@ -122,16 +122,16 @@ class Updates(LineReader):
         # claude-agent-acp sends arguments piece by piece; the title comes with the last one.
         has_all = update.get("title") and set(raw_json.table(known.get("rawInput"))) - _NOT_ARGUMENTS
         if status in _BEGUN or has_all:
-            told += self.tell(call, now)
+            reported += self.tell(call, now)
         if status not in _BEGUN[1:]:
-            return told
+            return reported
         text = _output(update)
         if quirks.is_denied(update) and not self.is_cancelling:
-            return told + self.deny(call, text)
+            return reported + self.deny(call, text)
         raw_json.remember(self._over, call, None)
         code = quirks.exit_code(update, text)
         failed = status == "failed" or bool(code) or self.is_cancelling
-        return told + self.result(call, text, now, failed=failed)
+        return reported + self.result(call, text, now, failed=failed)
 
     def tell(self, call: str, now: float) -> list[Event]:
         """Report a call, once."""
@@ -149,8 +149,8 @@ class Updates(LineReader):
 
     def spent(self, raw: dict[str, Any]) -> list[Event]:
         """Report the usage of a prompt or a call, and the cost if the agent has reported it."""
-        told = {**_FIGURES, **_CACHED}
-        figures = {ours: raw_json.count(raw.get(key)) for key, ours in told.items()}
+        names = {**_FIGURES, **_CACHED}
+        figures = {ours: raw_json.count(raw.get(key)) for key, ours in names.items()}
         if self.quirks.sums:
             before, self._counted = self._counted, figures
             figures = {key: max(0, figures[key] - before.get(key, 0)) for key in figures}
@@ -172,8 +172,8 @@ def _output(update: dict[str, Any]) -> str:
     """Return the raw output of a call; else the output as the agent shows it."""
     raw, extra = update.get("rawOutput"), raw_json.table(update.get("_meta"))
     if isinstance(raw, dict):
-        told = (raw_json.text(raw.get(key)) for key in ("output", "content", "text", "message", "error"))
-        raw = next((text for text in told if text), None)
+        outputs = (raw_json.text(raw.get(key)) for key in ("output", "content", "text", "message", "error"))
+        raw = next((text for text in outputs if text), None)
     if isinstance(raw, str) and raw:
         return raw
     shown = [block.get("content") for block in raw_json.blocks(update.get("content"))]

@@ -52,12 +52,12 @@ class ClaudeBridge(HookBridge):
         self._count = 0
         self._calls: dict[str, str] = {}  # open calls: id -> tool
 
-    def pass_on(self, name: str, said: bytes) -> None:
-        """Pass on the input of a hook, except that of a question: `heard` gives it an id first."""
+    def pass_on(self, name: str, hook_input: bytes) -> None:
+        """Pass on the input of a hook. That of a question gets an id first, in `take_hook`."""
         if name != PATIENT:
-            super().pass_on(name, said)
+            super().pass_on(name, hook_input)
 
-    def heard(self, name: str, raw: dict[str, Any]) -> None:
+    def take_hook(self, name: str, raw: dict[str, Any]) -> None:
         """Hold the hook of a question, and pass the question on with an id.
 
         When a call or a turn is over, close the questions that this answers.
@@ -120,9 +120,9 @@ class ClaudeBridge(HookBridge):
         held = self._held.get(str(one))
         if held is None:
             return
-        said = {"hookEventName": PATIENT, "decision": decision(held.asked, order["answer"], order["by"])}
+        output = {"hookEventName": PATIENT, "decision": decision(held.asked, order["answer"], order["by"])}
         with ignoring(OSError):
-            held.line.sendall(jsonline.encode({"hookSpecificOutput": said}))
+            held.line.sendall(jsonline.encode({"hookSpecificOutput": output}))
         self.tell("bridge_answer", **{key: order[key] for key in ("ask", "answer", "by")})
         self._drop(str(one))
 

@@ -2,12 +2,12 @@
 
 In a batch run, Claude Code's stdin stays open: prompt, messages and answers are lines of JSON.
 
-- A child uses the user's settings. Of its folder it uses only CLAUDE.md; of the folders above, nothing.
-  Without a terminal, Claude Code asks nobody whether to trust a folder. So it would run the hooks of any
-  clone.
+- A child uses the user's settings. From its folder it reads only CLAUDE.md; from the folders above, nothing.
+  Without a terminal, Claude Code does not ask whether to trust a folder. So it would run the hooks of any
+  cloned repository.
 - `read-only` allows a list of tools that read, and denies anything that needs a question. It is not Claude
-  Code's plan mode, in which a service judges shell commands, and answers are plans. `edit` may change files;
-  a shell command that does more is denied. With `full`, nothing is checked. With `ask`, Claude Code sends
+  Code's plan mode, in which a service judges shell commands, and answers are plans. `edit` may also change
+  files; other shell commands are denied. With `full`, nothing is checked. With `ask`, Claude Code sends
   each question to the wrapper.
 - A child may not start sub-agents or timers, or talk to other sessions. Only tmuxagents launches runs.
 - A session keeps the system prompt of its first run, unless a later run has one of its own.
@@ -69,7 +69,7 @@ _TOOLS = {
 
 
 class Claude(Agent):
-    """The adapter."""
+    """The agent Claude Code."""
 
     name = "claude"
     home_variable = "CLAUDE_CONFIG_DIR"
@@ -144,7 +144,7 @@ class Claude(Agent):
         return [*line, f"--allowed-tools=Read(/{prompt})", "--", f'{_TASK}"{prompt}"']
 
     def agent_files(self) -> words.AgentFiles:
-        """Return the meaning of its own agent files."""
+        """Return where its own agent files are, and what they mean."""
         return words.AgentFiles(
             agent=self.name,
             title="Claude Code",
@@ -205,19 +205,19 @@ class ClaudeLiveReader(HookedReader):
                 is_ours = text.startswith(_TASK) and not self.has_begun
                 self.has_begun = True
                 self.asks.open.clear()
-                told = self.works_again()
-                return Reading(told if is_ours else [*told, self.human_input(text)], active=True)
+                reported = self.works_again()
+                return Reading(reported if is_ours else [*reported, self.human_input(text)], active=True)
             case "assistant":
                 return Reading(self._used(raw_json.table(raw.get("message"))))
             case "PreToolUse":
-                told = self.call(raw.get("tool_use_id"), tool, raw.get("tool_input"), now)
-                return Reading([*self.works_again(), *told], active=True)
+                call = self.call(raw.get("tool_use_id"), tool, raw.get("tool_input"), now)
+                return Reading([*self.works_again(), *call], active=True)
             case "PostToolUse" | "PostToolUseFailure":
                 failed = kind == "PostToolUseFailure"
-                said = raw_json.text(raw.get("error")) or "" if failed else _words(raw.get("tool_response"))
-                # No line of the bridge closes a question without an id; the end of a call shows its answer.
+                output = raw_json.text(raw.get("error")) or "" if failed else _words(raw.get("tool_response"))
+                # The bridge reports no end of a question without an id. The end of a call shows it.
                 self.asks.open = {key: ask for key, ask in self.asks.open.items() if ask.id}
-                return Reading(self.result(raw.get("tool_use_id"), said, now, failed=failed), active=True)
+                return Reading(self.result(raw.get("tool_use_id"), output, now, failed=failed), active=True)
             case "PermissionRequest":  # the bridge gives it an id, and reports when it is closed
                 ask = question(raw_json.text(raw.get("ask")) or "", {**raw, "input": raw.get("tool_input")})
                 self.asks.ask(ask)
@@ -238,7 +238,7 @@ class ClaudeLiveReader(HookedReader):
         return usage_of(figures_of(message.get("usage")), words.OF_RUN)
 
     def answered(self, raw: dict[str, Any]) -> list[Event]:
-        """Report a call that our answer denies: no hook reports it."""
+        """Report a call that our answer has denied, since no hook reports it."""
         ask = self.asks.answered(raw)
         if ask is None or ask.kind != PERMISSION or raw.get("answer") == ALLOW:
             return []
@@ -248,12 +248,12 @@ class ClaudeLiveReader(HookedReader):
 
     def stopped(self, hook: str, raw: dict[str, Any]) -> Reading:
         """Report the end of a turn."""
-        said = raw.get("last_assistant_message")
+        last_message = raw.get("last_assistant_message")
         if hook == "Stop":
-            self.error_message, answer = None, raw_json.text(said)
+            self.error_message, answer = None, raw_json.text(last_message)
             return self.settle([events.assistant_text(answer)] if answer else [], "stop")
         if hook == "StopFailure":
-            self.error_message = raw_json.sentence(said)
+            self.error_message = raw_json.sentence(last_message)
             return self.settle([], "length" if raw.get("error") == "max_output_tokens" else "error")
         if raw.get("notification_type") != "idle_prompt":
             return NOTHING
@@ -267,8 +267,8 @@ def _words(response: Any) -> str:
         return raw_json.text(response) or ""
     file = response.get("file")
     inner = file if isinstance(file, dict) else response
-    said = [raw_json.text(inner.get(key)) for key in ("stdout", "stderr", "content", "filePath")]
-    return next(filter(None, said), "")
+    texts = [raw_json.text(inner.get(key)) for key in ("stdout", "stderr", "content", "filePath")]
+    return next(filter(None, texts), "")
 
 
 LIVE = LiveAgent(AGENT.live_arguments, ClaudeLiveReader, BRIDGE)

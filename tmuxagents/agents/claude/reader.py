@@ -69,8 +69,8 @@ class ClaudeReader(EnvelopeReader):
 
     def left(self, exit_code: int | None) -> list[Event]:
         """Return the rest of the answer, and the usage of an unfinished turn, whose cost is unknown."""
-        told = super().left(exit_code)
-        return told + ([] if self.settled else usage_of(self._calls_used, OF_RUN, cost_kind=ESTIMATED))
+        reported = super().left(exit_code)
+        return reported + ([] if self.settled else usage_of(self._calls_used, OF_RUN, cost_kind=ESTIMATED))
 
     def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:
         """Read one line: also a retry, a denial, or the beginning or end of a message."""
@@ -97,8 +97,8 @@ class ClaudeReader(EnvelopeReader):
                     return ACTIVE
                 if what in ("message_start", "message_delta"):
                     self._lacks_end = what == "message_start"
-                told = self.works_again() if what == "message_start" else []
-                return Reading([*told, *self._told_texts()], active=True)
+                reported = self.works_again() if what == "message_start" else []
+                return Reading([*reported, *self._report_texts()], active=True)
         return super().take(kind, raw, now)
 
     def ending(self, raw: dict[str, Any]) -> str | None:
@@ -113,8 +113,8 @@ class ClaudeReader(EnvelopeReader):
 
 def figures_of(raw: Any) -> dict[str, int]:
     """Return usage figures under our names."""
-    told = raw_json.table(raw)
-    return {key: raw_json.count(told.get(name)) for key, name in _FIGURES.items()}
+    figures = raw_json.table(raw)
+    return {key: raw_json.count(figures.get(name)) for key, name in _FIGURES.items()}
 
 
 # --- talking to it ---
@@ -133,7 +133,7 @@ class ClaudeTalker(EnvelopeTalker, ClaudeReader):
         # Messages that are not done: id -> the message; None for the prompt, and once it has started.
         self._open: dict[str, InboxMessage | None] = {}
         self._interrupts: dict[str, InboxMessage] = {}
-        self._tells = False  # Claude Code reports what becomes of a message
+        self._reports = False  # Claude Code reports what becomes of a message
 
     @property
     def is_idle(self) -> bool:
@@ -159,8 +159,8 @@ class ClaudeTalker(EnvelopeTalker, ClaudeReader):
         blocks = [{"type": "text", "text": text}]
         if text.startswith("/"):  # only the last block can be a command, and a blank one is left out
             blocks.append({"type": "text", "text": "\n"})
-        said = {"role": "user", "content": blocks}
-        return jsonline.encode({"type": "user", "uuid": known, "message": said, **more})
+        body = {"role": "user", "content": blocks}
+        return jsonline.encode({"type": "user", "uuid": known, "message": body, **more})
 
     def _id(self, number: int) -> str:
         """Return the id of a message, as a UUID."""
@@ -177,7 +177,7 @@ class ClaudeTalker(EnvelopeTalker, ClaudeReader):
                 known = raw_json.key(raw_json.table(raw.get("response")).get("request_id"))
                 return Reading(_sent(self._interrupts.pop(known or "", None)), active=True)
             case "command_lifecycle":  # Claude Code has started on a message, or is done with it
-                self._tells = True
+                self._reports = True
                 known, state = raw_json.key(raw.get("command_uuid")) or "", raw.get("state")
                 if state in _OVER:
                     return Reading(_sent(self._open.pop(known, None)), active=True)
@@ -185,17 +185,19 @@ class ClaudeTalker(EnvelopeTalker, ClaudeReader):
                 if state != "started" or message is None:
                     return ACTIVE
                 self._open[known] = None
-                return Reading([*self._told_texts(), *_sent(message)], active=True)
+                return Reading([*self._report_texts(), *_sent(message)], active=True)
         return super().take(kind, raw, now)
 
     def turn_over(self, raw: dict[str, Any]) -> list[Event]:
         """Report the end of a turn. A version that does not report on messages has taken all by then."""
-        told = super().turn_over(raw)
-        sent = [] if self._tells else [event for message in self._open.values() for event in _sent(message)]
-        is_done = [known for known, message in self._open.items() if message is None or not self._tells]
-        for known in is_done:
-            del self._open[known]
-        return [*sent, *told]
+        reported = super().turn_over(raw)
+        sent: list[Event] = []
+        for message_id, message in list(self._open.items()):
+            if not self._reports:
+                sent += _sent(message)
+            if message is None or not self._reports:
+                del self._open[message_id]
+        return [*sent, *reported]
 
 
 def _sent(message: InboxMessage | None) -> list[Event]:

@@ -6,8 +6,8 @@ has ended.
 
 A live Codex is an app server and Codex's own screen. The bridge starts both and is the server's first client.
 It gives the server the task before the screen opens, and passes on what the server reports. Codex reports no
-keys. So a person has typed if the screen sends a message, or if a turn is interrupted by none of our
-messages.
+keys. So a person has typed if the screen sends a message, or if a turn is interrupted and we have not asked
+for that.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tmuxagents.runs.events import Event, InboxMessage
 
 
-# Large or frequent, and nothing of them is used here.
+# Large or frequent reports that we do not use.
 _UNHEARD = ("turn/diff/updated", "item/fileChange/outputDelta", "item/fileChange/patchUpdated")
 _GREETING = {
     "clientInfo": {"name": "tmuxagents", "title": "tmuxagents", "version": "1"},
@@ -94,8 +94,8 @@ class AppServer(Talker, ThreadReader):
             elif message.kind == FOLLOW_UP or message.inbox_id in self._refused:
                 self._held.append(message)
             else:
-                said = {"expectedTurnId": self.turn, "input": _input(message.text)}
-                words += self._to_turn(_STEERS, said, message)
+                params = {"expectedTurnId": self.turn, "input": _input(message.text)}
+                words += self._to_turn(_STEERS, params, message)
         return words
 
     def _to_turn(self, method: str, more: Mapping[str, Any], message: InboxMessage | None = None) -> bytes:
@@ -136,25 +136,25 @@ class AppServer(Talker, ThreadReader):
             opens = self._request(_CONTINUES if before else _BEGINS, {**before, **self._settings})
             return Reading(reply=jsonline.encode({"method": "initialized"}) + opens)
         if method in (_BEGINS, _CONTINUES):
-            told = self.takes_session(raw_json.table(result.get("thread")).get("id"), result.get("model"))
+            reported = self.takes_session(raw_json.table(result.get("thread")).get("id"), result.get("model"))
             prompt = {"input": _input(self._prompt)}
-            return Reading(told, reply=b"" if self._prompt is None else self._to_turn(_PROMPTS, prompt))
-        told = []
+            return Reading(reported, reply=b"" if self._prompt is None else self._to_turn(_PROMPTS, prompt))
+        reported = []
         if method == _PROMPTS:
-            told += self.turn_came(raw_json.table(result.get("turn")).get("id"))
+            reported += self.turn_came(raw_json.table(result.get("turn")).get("id"))
         if message is not None:
-            told.append(events.message_sent(message.inbox_id, message.kind, message.text))
-        return Reading(told, active=True, reply=self.unsaid())
+            reported.append(events.message_sent(message.inbox_id, message.kind, message.text))
+        return Reading(reported, active=True, reply=self.unsaid())
 
     def _refusal(self, method: str, message: InboxMessage | None, error: dict[str, Any]) -> Reading:
         """Read the refusal of a request. If it was for the session or the first turn, the run is over."""
-        said = raw_json.sentence(error.get("message"))
+        reason = raw_json.sentence(error.get("message"))
         if method in (_GREETS, _BEGINS, _CONTINUES):
             self._held.clear()
-            self.error_message = said
+            self.error_message = reason
             return Reading(self.finish("config"))
         if method == _PROMPTS:
-            return Reading(self.failed(said), reply=self.unsaid())
+            return Reading(self.failed(reason), reply=self.unsaid())
         if method == _STEERS and message is not None:  # its turn has ended, or takes no messages
             self._refused.add(message.inbox_id)
             return Reading(reply=self.say(message))
@@ -182,9 +182,9 @@ class CodexLiveReader(LiveReader, ThreadReader):
 
     def feed(self, line: bytes, now: float) -> Reading:
         """Read one line."""
-        told = super().feed(line, now)
+        reading = super().feed(line, now)
         self.asks.open = {known: asked.ask for known, asked in self.questions.items()}
-        return told
+        return reading
 
     def kind(self, raw: Mapping[str, Any]) -> str:
         """Return the type of a line of the bridge, or the kind of a line of the app server."""
@@ -194,9 +194,9 @@ class CodexLiveReader(LiveReader, ThreadReader):
         """Report the end of a turn. An interrupt that no message caused is a person's."""
         self.typed |= turn.get("status") == "interrupted" and not self._stops
         self._stops = False
-        told = super().turn_over(turn, now)
-        self.count_settling(told.events[-1])
-        return told
+        reading = super().turn_over(turn, now)
+        self.count_settling(reading.events[-1])
+        return reading
 
     def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:  # noqa: C901  (a case for each kind)
         """Read one line."""
@@ -208,8 +208,8 @@ class CodexLiveReader(LiveReader, ThreadReader):
                 if item.get("type") == "userMessage":
                     if item.get("clientId") is None:  # our own message
                         return NOTHING
-                    said = "\n".join(raw_json.texts(raw_json.blocks(item.get("content")), "text"))
-                    return Reading([self.human_input(said)], active=True)
+                    text = "\n".join(raw_json.texts(raw_json.blocks(item.get("content")), "text"))
+                    return Reading([self.human_input(text)], active=True)
             case "bridge_session":
                 return Reading(self.takes_session(raw.get("session"), raw.get("model")))
             case "bridge_taken":
@@ -226,9 +226,9 @@ class CodexLiveReader(LiveReader, ThreadReader):
                 self.has_left = True
             case "bridge_refused":
                 self.error_message = raw_json.sentence(raw.get("message"))
-                told = self.finish("error" if self.session else "config")
-                self.count_settling(told[-1])
-                return Reading(told)
+                reported = self.finish("error" if self.session else "config")
+                self.count_settling(reported[-1])
+                return Reading(reported)
         return super().take(kind, raw, now)
 
 

@@ -42,7 +42,7 @@ _LOOK_EVERY_S = 0.02
 _CANNOT, _SIGNALLED = 2, 128
 _NOTIFIES = b'{"method":'
 
-# --- a WebSocket over a Unix socket: by it the app server serves several clients ---
+# --- a WebSocket over a Unix socket: over these, the app server can serve several clients ---
 
 _GREETING = (
     b"GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -154,8 +154,8 @@ class CodexBridge(WrapperPipes):
         # In the run directory, so that the wrapper or `prune` removes it if we are killed.
         self._folder = f"{run_dir}/{directory.LIVE_FILES}"
         os.mkdir(self._folder, 0o700)
-        # Short for the server and the screen, too: the limit is 107 bytes, and a run may lie deeper. Codex
-        # refuses a socket right below the link: it wants to make the socket's folder private.
+        # A socket's path may have 107 bytes, and the run directory's path may be longer. This path is short,
+        # also for the server and the screen. Codex makes the socket's folder private, so it is a subfolder.
         there = os.open(run_dir, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         self._socket = f"/proc/{os.getpid()}/fd/{there}/{directory.LIVE_FILES}/socket"
         self._server: subprocess.Popen[bytes] | None = None
@@ -166,7 +166,7 @@ class CodexBridge(WrapperPipes):
         signal.set_wakeup_fd(waking)
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, self._note_signal)
-        self._is_told_session = False
+        self._has_reported_session = False
 
     # --- from the start to the end ---
 
@@ -227,9 +227,9 @@ class CodexBridge(WrapperPipes):
                     self._hear(message)
             if self.ordered in ready and self.obey_orders():
                 return 0
-            # Before the first turn, the screen could keep that turn from beginning.
+            # If the screen opened before the first turn, it could keep that turn from beginning.
             may_open = self._talker.turn is not None or self._talker.settled or self._is_theirs
-            if screen < 0 and self._is_told_session and may_open:
+            if screen < 0 and self._has_reported_session and may_open:
                 model = ["-m", self._talker.model] if self._talker.model else []
                 words = ["--remote", f"unix://{self._socket}", *model]
                 words += ["resume", str(self._talker.session)]
@@ -249,8 +249,8 @@ class CodexBridge(WrapperPipes):
             if event.type == "message_sent":
                 self.tell("bridge_taken", inboxId=event.fields["inboxId"])
         self._say(reading.reply)
-        if self._talker.session is not None and not self._is_told_session:
-            self._is_told_session = True
+        if self._talker.session is not None and not self._has_reported_session:
+            self._has_reported_session = True
             self.tell("bridge_session", session=self._talker.session, model=self._talker.model)
         if any(event.type == "settled" for event in reading.events) and not line.startswith(_NOTIFIES):
             self.tell("bridge_refused", message=self._talker.error_message)
@@ -290,7 +290,7 @@ class CodexBridge(WrapperPipes):
 
 def main(program: Sequence[str]) -> int:
     """Serve one run; return our exit code."""
-    # This key is for the screen. If we ignored it, the programs that we start would ignore it, too.
+    # Ctrl-C is for the screen. If we ignored it, the programs that we start would ignore it, too.
     signal.signal(signal.SIGINT, lambda *_: None)
     run_dir = os.environ.pop(FOLDER_VARIABLE)
     plan = directory.read_plan(run_dir)

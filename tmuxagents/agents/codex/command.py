@@ -50,7 +50,7 @@ _NO_SANDBOX = "--dangerously-bypass-approvals-and-sandbox"
 
 
 class Codex(Agent):
-    """The adapter."""
+    """The agent Codex."""
 
     name = "codex"
     home_variable = "CODEX_HOME"
@@ -108,7 +108,7 @@ class Codex(Agent):
         return app_server.LIVE
 
     def agent_files(self) -> AgentFiles:
-        """Return the meaning of its own agent files."""
+        """Return where its own agent files are, and what they mean."""
         from tmuxagents.agents.capabilities import TOML, AgentFiles  # noqa: PLC0415  (only presets ask)
 
         return AgentFiles(
@@ -161,10 +161,10 @@ def _text(paths: Sequence[str], run_dir: str) -> str | None:
     """Return the joined texts of files of the run. A child must not start if one cannot be read."""
     texts = []
     for path in paths:
-        said = directory.read_bytes(inside(path, run_dir))
-        if said is None:
+        content = directory.read_bytes(inside(path, run_dir))
+        if content is None:
             raise Unusable(f"{path} of the run cannot be read.", kind="no-prompt")
-        texts.append(said.decode("utf-8", "replace"))
+        texts.append(content.decode("utf-8", "replace"))
     return "\n\n".join(texts) if texts else None
 
 
@@ -203,19 +203,19 @@ class ExecReader(ItemReader):
                 return self.item_ended(item, now)
             case "turn.completed":
                 self._is_open = False
-                told = figures(raw_json.table(raw.get("usage")), _KEYS, "session")
+                used = figures(raw_json.table(raw.get("usage")), _KEYS, "session")
                 for key in ("input", "cacheRead", "cacheWrite", "output", "totalTokens", "reasoning"):
-                    told[key] = max(0, told[key] - raw_json.count(self._baseline.get(key)))
-                return Reading([events.usage(told), *self.finish("stop")])
+                    used[key] = max(0, used[key] - raw_json.count(self._baseline.get(key)))
+                return Reading([events.usage(used), *self.finish("stop")])
             case "turn.failed":
                 self._is_open = False
                 message = raw_json.sentence(raw_json.table(raw.get("error")).get("message"))
                 return Reading(self.failed(message or self._failure))
             case "error":
-                said = raw_json.sentence(raw.get("message")) or ""
-                if is_retry(said):
-                    return Reading([self.retry(said)])
-                self._failure = said or self._failure
+                text = raw_json.sentence(raw.get("message")) or ""
+                if is_retry(text):
+                    return Reading([self.retry(text)])
+                self._failure = text or self._failure
         return NOTHING
 
     def left(self, exit_code: int | None) -> list[Event]:

@@ -71,14 +71,14 @@ class ItemReader(LineReader):
         found = _tool_of(item)
         if found is None:
             return NOTHING
-        told = self.call(item.get("id"), *found, now)
+        reported = self.call(item.get("id"), *found, now)
         if item.get("status") == "declined":
-            return Reading([*told, self._declined(item, found[0])], active=True)
+            return Reading([*reported, self._declined(item, found[0])], active=True)
         result = raw_json.table(item.get("result"))
         is_error = result.get("isError", result.get("is_error")) is True
         failed = item.get("status") == "failed" or _code(item) not in (0, None) or is_error
-        told += self.result(item.get("id"), _output(item, failed=failed), now, failed=failed)
-        return Reading(told, active=True)
+        reported += self.result(item.get("id"), _output(item, failed=failed), now, failed=failed)
+        return Reading(reported, active=True)
 
     def _declined(self, item: Item, tool: str) -> Event:
         call_id = raw_json.key(item.get("id"))
@@ -100,13 +100,13 @@ class ItemReader(LineReader):
 
         A call that an answer refused never ran: it is reported as denied.
         """
-        told: list[Event] = []
+        reported: list[Event] = []
         for call_id, (tool, _) in list(self.calls.items()):
             if call_id in self.refused:
-                told.append(self._declined({"id": call_id}, tool))
+                reported.append(self._declined({"id": call_id}, tool))
             else:
-                told += self.result(call_id, "The call was broken off.", now, failed=True)
-        return told
+                reported += self.result(call_id, "The call was broken off.", now, failed=True)
+        return reported
 
     def retry(self, message: str, why: str | None = None) -> Event:
         """Report that Codex asks the model again: `Reconnecting... 1/5 (why)`."""
@@ -141,9 +141,9 @@ def figures(counts: Item, keys: tuple[str, str, str, str, str], basis: str) -> d
     """
     whole, cached, written, output, reasoning = (raw_json.count(counts.get(key)) for key in keys)
     new = max(0, whole - cached - written)
-    told = {"input": new, "cacheRead": cached, "cacheWrite": written, "output": output}
+    parts = {"input": new, "cacheRead": cached, "cacheWrite": written, "output": output}
     more = {"cost": 0, "reasoning": reasoning, "costKind": "none", "basis": basis}
-    return {**told, "totalTokens": sum(told.values()), **more}
+    return {**parts, "totalTokens": sum(parts.values()), **more}
 
 
 # --- what an item is --------------------------------------------------------------------------------------
@@ -159,16 +159,16 @@ def _code(item: Item) -> Any:
 
 def _output(item: Item, *, failed: bool) -> str:
     """Return the output of a call: a command's output or the texts of a result, and its error."""
-    said = raw_json.text(item.get("aggregated_output", item.get("aggregatedOutput"))) or ""
+    output = raw_json.text(item.get("aggregated_output", item.get("aggregatedOutput"))) or ""
     result = item.get("result")
     content = result.get("content") if isinstance(result, dict) else item.get("contentItems")
-    said = said or "\n".join(
+    output = output or "\n".join(
         text for block in raw_json.blocks(content) if (text := raw_json.text(block.get("text")))
     )
     if message := raw_json.text(raw_json.table(item.get("error")).get("message")):
-        said = f"{said}\n{message}".lstrip("\n")
+        output = f"{output}\n{message}".lstrip("\n")
     code = raw_json.whole(_code(item))
-    return f"{said.rstrip()}\n\nCommand exited with code {code}".lstrip() if failed and code else said
+    return f"{output.rstrip()}\n\nCommand exited with code {code}".lstrip() if failed and code else output
 
 
 def _tool_of(item: Item) -> tuple[str, Item] | None:  # noqa: PLR0911  (a case for each kind)
@@ -236,13 +236,13 @@ def unwrapped(command: str) -> str:
 
 def _one_word(text: str) -> str | None:
     """Return one word as a shell reads it, without its quotes; None if there are several words."""
-    said: list[str] = []
+    words: list[str] = []
     quote, at = "", 0
     while at < len(text):
         sign = text[at]
         at += 1
         if sign == "\\" and quote != "'" and at < len(text):
-            said.append(text[at])
+            words.append(text[at])
             at += 1
         elif sign == quote:
             quote = ""
@@ -251,5 +251,5 @@ def _one_word(text: str) -> str | None:
         elif not quote and sign.isspace():
             return None
         else:
-            said.append(sign)
-    return None if quote else "".join(said)
+            words.append(sign)
+    return None if quote else "".join(words)

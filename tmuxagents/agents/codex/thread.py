@@ -128,16 +128,16 @@ class ThreadReader(ItemReader):
         self._last_turn, self.turn = raw_json.key(turn.get("id")) or self.turn, None
         self.questions.clear()
         status, error = turn.get("status"), raw_json.table(turn.get("error"))
-        told: list[Event] = []
+        reported: list[Event] = []
         if status == "completed":
-            told = self.finish("stop")
+            reported = self.finish("stop")
         elif status == "failed":
-            told = self.failed(raw_json.sentence(error.get("message")), error.get("codexErrorInfo"))
+            reported = self.failed(raw_json.sentence(error.get("message")), error.get("codexErrorInfo"))
         elif status == "interrupted":
-            told = [*self.broken_off(now), *self.finish("aborted", aborted=True)]
+            reported = [*self.broken_off(now), *self.finish("aborted", aborted=True)]
         else:
-            told = self.finish(None)
-        return Reading(told, reply=self.unsaid())
+            reported = self.finish(None)
+        return Reading(reported, reply=self.unsaid())
 
     def _question(self, raw: dict[str, Any]) -> Reading:
         """Take a question. Refuse one that cannot be answered here, so that the child works on."""

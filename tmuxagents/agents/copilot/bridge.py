@@ -54,9 +54,9 @@ class CopilotBridge(HookBridge):
         hooks = {
             name: [{"type": "command", "bash": hook_command(name), "timeoutSec": _HOOK_S}] for name in _HOOKS
         }
-        for name, told in (("plugin.json", _PLUGIN), ("hooks.json", {"version": 1, "hooks": hooks})):
+        for name, content in (("plugin.json", _PLUGIN), ("hooks.json", {"version": 1, "hooks": hooks})):
             with open(f"{self.folder}/{name}", "wb") as file:
-                file.write(jsonline.encode(told))
+                file.write(jsonline.encode(content))
         home = os.environ.get("COPILOT_HOME") or os.path.expanduser("~/.copilot")
         words = [part for word in program for part in word.split("=", 1)]
         session = next((value for name, value in itertools.pairwise(words) if name in _SESSIONS), "")
@@ -72,13 +72,13 @@ class CopilotBridge(HookBridge):
             if not line.startswith(_DULL):
                 self.write(line + b"\n")
 
-    def pass_on(self, _name: str, _said: bytes) -> None:
+    def pass_on(self, _name: str, _hook_input: bytes) -> None:
         """Pass on nothing: the log has the input of the hooks, too."""
 
-    def heard(self, name: str, raw: dict[str, Any]) -> Mapping[str, Any] | None:
-        """Replace the sentence on the command line by the task. From now on there is something to resume.
+    def take_hook(self, name: str, raw: dict[str, Any]) -> Mapping[str, Any] | None:
+        """Replace the sentence on the command line with the task. From now on there is something to resume.
 
-        The log tells of that later: Copilot CLI writes it with a delay of up to a second.
+        The log reports that later: Copilot CLI writes it with a delay of up to a second.
         """
         if name != command.PROMPTED or raw.get("prompt") != command.TASK or self._is_given:
             return None

@@ -7,9 +7,9 @@ instructions, beside the user's own.
 
 A live child has its own screen in the window. The bridge passes on the log of its session. The log has every
 line of a batch run, and the hooks besides; `agentStop` ends a turn. The hooks are a plugin in the folder of
-the bridge. The command line names that plugin, so no file of the user's changes. Only the command line can
-hold a first prompt, so it holds a sentence that a hook replaces by the task. Messages go in by hooks, too: in
-the answer to the hook after a tool, or to the hook before Copilot CLI stops.
+the bridge. The command line names that plugin, so the user's files stay unchanged. Only the command line can
+hold a first prompt, so it holds a sentence that a hook replaces with the task. Messages go in by hooks, too:
+in the answer to the hook after a tool, or to the hook before Copilot CLI stops.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ALLOWED = {
 
 
 class Copilot(Agent):
-    """The adapter."""
+    """The agent GitHub Copilot CLI."""
 
     name = "copilot"
     program = "copilot"
@@ -96,7 +96,7 @@ class Copilot(Agent):
         return f"{home}/session-state/{session}/events.jsonl"
 
     def agent_files(self) -> AgentFiles:
-        """Return the meaning of its own agent files."""
+        """Return where its own agent files are, and what they mean."""
         from tmuxagents.agents.capabilities import AgentFiles  # noqa: PLC0415  (only presets ask)
 
         return AgentFiles(
@@ -150,9 +150,9 @@ class CopilotLiveReader(HookedReader, CopilotReader):
 
     def __init__(self, sent: Sent) -> None:
         super().__init__(sent)
-        self._said = {TASK}  # prompts that are not a person's
+        self._own_prompts = {TASK}  # prompts that are not a person's
         self._has_hooks = False
-        self._told: tuple[str, str | None] | None = None  # the session and the model, as last reported
+        self._reported: tuple[str, str | None] | None = None  # the session and the model, as last reported
 
     def left(self, _exit_code: int | None) -> list[Event]:
         """Return nothing: the log has reported everything."""
@@ -187,7 +187,7 @@ class CopilotLiveReader(HookedReader, CopilotReader):
                 super().take(kind, raw, now)
                 return self.settle([], "error")
             case "session.usage_record":
-                self.wordless = True  # until the answer comes
+                self.wordless = True  # the model has worked, and its answer has not come yet
                 figures = figures_of([raw_json.table(data.get("usage"))])
                 return Reading(usage_of(figures, "call"), active=True)
             case "permission.requested" | "user_input.requested" | "elicitation.requested":
@@ -198,26 +198,26 @@ class CopilotLiveReader(HookedReader, CopilotReader):
                 self.asks.open.pop(raw_json.key(data.get("requestId")) or "", None)
                 return ACTIVE
             case "bridge_taken" if (text := raw_json.text(raw.get("text"))) is not None:
-                self._said.add(text)
+                self._own_prompts.add(text)
         return super().take(kind, raw, now)
 
     def _in_session(self) -> list[Event]:
         """Report the session, and again once the log names the model."""
         known = self._session, self.model
-        if not self._session or known == self._told:
+        if not self._session or known == self._reported:
             return []
-        self._told = known
+        self._reported = known
         return [events.session_started(self._session, model=self.model)]
 
     def _prompt(self, text: str) -> Reading:
-        is_ours = text in self._said and not (text == TASK and self.has_begun)
+        is_ours = text in self._own_prompts and not (text == TASK and self.has_begun)
         self.has_begun, self.cut = True, 0
-        told = self.works_again()
+        reported = self.works_again()
         if not is_ours:
-            return Reading([*told, self.human_input(text)], active=True)
-        self._said.discard(text)
+            return Reading([*reported, self.human_input(text)], active=True)
+        self._own_prompts.discard(text)
         if self._has_hooks:
-            return Reading(told, active=True)
+            return Reading(reported, active=True)
         self.error_message = _NO_HOOKS
         return self.settle([], "config")
 
@@ -229,8 +229,8 @@ def _question(kind: str, data: dict[str, Any]) -> Ask:
         return Ask("", "question", text)
     asked = raw_json.table(data.get("permissionRequest"))
     keys = ("intention", "fullCommandText", "fileName", "path", "url")
-    said = ": ".join(filter(None, (raw_json.sentence(asked.get(key)) for key in keys)))
-    return Ask("", "permission", said or raw_json.word(asked.get("kind")))
+    wish = ": ".join(filter(None, (raw_json.sentence(asked.get(key)) for key in keys)))
+    return Ask("", "permission", wish or raw_json.word(asked.get("kind")))
 
 
 LIVE = LiveAgent(AGENT.live_arguments, CopilotLiveReader, f"{__file__.rpartition('/')[0]}/bridge.py")

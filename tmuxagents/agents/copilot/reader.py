@@ -45,7 +45,7 @@ class CopilotReader(LineReader):
         super().__init__()
         self._session = session
         self._baseline = baseline or {}
-        self._logged: dict[str, int] = {}  # earlier usage by the session's own log, which knows more
+        self._logged: dict[str, int] = {}  # earlier usage by the session's own log, which is more complete
         self._idle = False  # its work is done, and was not broken off
         self._failed = False
         self._why: str | None = None  # of the last request that failed
@@ -63,34 +63,34 @@ class CopilotReader(LineReader):
 
     def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:  # noqa: C901, PLR0912  (a case a kind)
         """Read one line."""
-        told: list[Event] = []
+        reported: list[Event] = []
         data = raw_json.table(raw.get("data"))
         match kind:
             case "session.tools_updated":
                 self.model = raw_json.word(data.get("model")) or self.model
-                told = [events.session_started(self._session, model=self.model)] if self._session else []
+                reported = [events.session_started(self._session, model=self.model)] if self._session else []
             case "assistant.turn_start":
                 self._failed = self._idle = self.wordless = False
                 self.error_message = None
-                told = self.works_again()
+                reported = self.works_again()
             case "model.call_finished":
                 self.wordless = data.get("outcome") == "success"
             case "model.call_failure":
-                said = raw_json.sentence(data.get("errorMessage"))
-                inner = raw_json.table(raw_json.parse((said or "").encode()))
-                self._why = raw_json.sentence(inner.get("message")) or said
+                message = raw_json.sentence(data.get("errorMessage"))
+                inner = raw_json.table(raw_json.parse((message or "").encode()))
+                self._why = raw_json.sentence(inner.get("message")) or message
             case "assistant.turn_retry":
                 why = self._why or raw_json.word(data.get("reason"))
-                told = [events.retry(attempt=None, most=None, delay_ms=None, message=why)]
+                reported = [events.retry(attempt=None, most=None, delay_ms=None, message=why)]
             case "assistant.message":
-                told = self._message(data)
+                reported = self._message(data)
             case "assistant.reasoning":
                 text = raw_json.text(data.get("content"))
-                told = [events.thinking(text)] if text else []
+                reported = [events.thinking(text)] if text else []
             case "tool.execution_start":
-                told = self.call(data.get("toolCallId"), data.get("toolName"), data.get("arguments"), now)
+                reported = self.call(data.get("toolCallId"), data.get("toolName"), data.get("arguments"), now)
             case "tool.execution_complete":
-                told = self._called(data, now)
+                reported = self._called(data, now)
             case "assistant.turn_end":
                 self.cut += self.wordless
             case "session.error":
@@ -99,10 +99,10 @@ class CopilotReader(LineReader):
             case "assistant.idle":
                 self._idle = not data.get("aborted")
             case "result":
-                told = self._result(raw)
+                reported = self._result(raw)
             case _:
                 return NOTHING
-        return Reading(told, active=True)
+        return Reading(reported, active=True)
 
     def _message(self, data: dict[str, Any]) -> list[Event]:
         if data.get("parentToolCallId"):  # of a sub-agent
@@ -115,24 +115,24 @@ class CopilotReader(LineReader):
 
     def _called(self, data: dict[str, Any], now: float) -> list[Event]:
         call, error = raw_json.key(data.get("toolCallId")), raw_json.table(data.get("error"))
-        said = raw_json.text(raw_json.table(data.get("result")).get("content")) or ""
+        output = raw_json.text(raw_json.table(data.get("result")).get("content")) or ""
         why = raw_json.text(error.get("message")) or ""
         if error.get("code") in ("denied", "rejected") and call in self.calls:
             tool, _ = self.calls.pop(call)
             return [events.denied(call, tool, why)]
         code = raw_json.whole(raw_json.table(data.get("shellExecution")).get("exitCode"))
         failed = data.get("success") is not True or bool(code)
-        return self.result(call, said or why, now, failed=failed)
+        return self.result(call, output or why, now, failed=failed)
 
     def _result(self, raw: dict[str, Any]) -> list[Event]:
         session = raw_json.key(raw.get("sessionId"))
-        told: list[Event] = []
+        reported: list[Event] = []
         if session and session != self._session:
-            told.append(events.session_started(session, model=self.model))
+            reported.append(events.session_started(session, model=self.model))
         if self._failed or raw.get("exitCode") != 0:
-            return [*told, *self.finish("error")]
+            return [*reported, *self.finish("error")]
         reason = "length" if self.is_cut else "stop"
-        return [*told, *self.finish(reason if self._idle else None)]
+        return [*reported, *self.finish(reason if self._idle else None)]
 
     def note_session(self, lines: Sequence[bytes]) -> None:
         """Take the usage so far from the session's log: that of its last shutdown, and of each call since."""

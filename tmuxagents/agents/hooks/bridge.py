@@ -42,7 +42,7 @@ class WrapperPipes:
 
     def __init__(self, run_dir: str) -> None:
         self.run_dir = run_dir
-        self._told = os.open(f"{run_dir}/{directory.LIVE_EVENTS}", os.O_WRONLY | os.O_CLOEXEC)
+        self._events = os.open(f"{run_dir}/{directory.LIVE_EVENTS}", os.O_WRONLY | os.O_CLOEXEC)
         orders = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
         self.ordered = os.open(f"{run_dir}/{directory.LIVE_ORDERS}", orders)  # readable when orders have come
         self._rest = b""
@@ -54,7 +54,7 @@ class WrapperPipes:
 
     def write(self, text: bytes) -> None:
         """Pass a line on to the wrapper."""
-        places.write_all(self._told, text)
+        places.write_all(self._events, text)
 
     def obey_orders(self) -> bool:
         """Carry out the orders that have come; say whether it is time to leave."""
@@ -129,17 +129,17 @@ class HookBridge(WrapperPipes):
     def ended(self) -> None:
         """Pass on the agent's last reports, after its end."""
 
-    def pass_on(self, name: str, said: bytes) -> None:
+    def pass_on(self, name: str, hook_input: bytes) -> None:
         """Pass on the input of a hook."""
         if name:
-            self.write(said + b"\n")
+            self.write(hook_input + b"\n")
 
     def answer(self, name: str, text: str) -> Mapping[str, Any]:
         """Return the answer to a hook that takes a message."""
         if name == self.stop:
             return {"decision": "block", "reason": text}
-        said = {"hookEventName": name, "additionalContext": f"The user says: {text}"}
-        return {"hookSpecificOutput": said}
+        output = {"hookEventName": name, "additionalContext": f"The user says: {text}"}
+        return {"hookSpecificOutput": output}
 
     def obey(self, order: Mapping[str, Any]) -> None:
         """Carry out an order that is not for a hook: the task, or a message to an agent at rest."""
@@ -173,8 +173,8 @@ class HookBridge(WrapperPipes):
             while piece := line.recv(PIECE):
                 pieces.append(piece)
             named, _, given = b"".join(pieces).partition(b"\n")
-            said = given.replace(b"\n", b" ")
-            raw = jsonline.decode(said.decode("utf-8", "replace"))
+            hook_input = given.replace(b"\n", b" ")
+            raw = jsonline.decode(hook_input.decode("utf-8", "replace"))
             name = named.decode() or str(raw.get("hook_event_name") if isinstance(raw, dict) else "")
             self.news()  # earlier lines come first
             taken = []  # the messages that go in with the answer to this hook
@@ -185,16 +185,16 @@ class HookBridge(WrapperPipes):
                 self.works = True
             elif name in self.ends and not taken:
                 self.rest()
-            self.pass_on(name, said)
+            self.pass_on(name, hook_input)
             for one in taken:
                 self.tell("bridge_taken", inboxId=one["inboxId"], text=one["text"])
-            told = self.heard(name, raw if isinstance(raw, dict) else {})
+            answer = self.take_hook(name, raw if isinstance(raw, dict) else {})
             if taken:
-                told = self.answer(name, "\n\n".join(one["text"] for one in taken))
-            if told:
-                line.sendall(jsonline.encode(told))
+                answer = self.answer(name, "\n\n".join(one["text"] for one in taken))
+            if answer:
+                line.sendall(jsonline.encode(answer))
 
-    def heard(self, _name: str, _raw: dict[str, Any]) -> Mapping[str, Any] | None:
+    def take_hook(self, _name: str, _raw: dict[str, Any]) -> Mapping[str, Any] | None:
         """Return the answer to a hook that takes no message."""
         return None
 
@@ -265,6 +265,6 @@ def main(kind: type[HookBridge], program: Sequence[str]) -> int:
     """Serve one run; return our exit code."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _leave)
-    # This key is for the agent. If we ignored it, the agent would ignore it, too.
+    # Ctrl-C is for the agent. If we ignored it, the agent would ignore it, too.
     signal.signal(signal.SIGINT, lambda *_: None)
     return kind(os.environ.pop(FOLDER_VARIABLE)).run(program)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _LISTENS = b"listening on http://"
 _ANSWER_S, _GRACE_S = 60.0, 2.0
-_TOLD = ("message.updated", "message.part.updated", "session.status", "session.idle", "session.error")
+_PASSED_ON = ("message.updated", "message.part.updated", "session.status", "session.idle", "session.error")
 _ASKING = ("permission.", "question.")
 _DENY, _REFUSES = "deny", "reject"
 _REPLIES = {"allow": "once", "session": "always"}
@@ -97,7 +97,7 @@ class OpencodeBridge:
     def __init__(self, program: Sequence[str], folder: str, *, session: str, model: str, title: str) -> None:
         self._folder = folder
         self._lock = threading.Lock()
-        self._told = os.open(f"{folder}/live-events.fifo", os.O_WRONLY | os.O_CLOEXEC)
+        self._events = os.open(f"{folder}/live-events.fifo", os.O_WRONLY | os.O_CLOEXEC)
         self._orders = os.open(f"{folder}/live-orders.fifo", os.O_RDONLY | os.O_CLOEXEC)
         self.tell({"type": "bridge_starts"})  # the server may take its time
         self._server = OpencodeServer(program)
@@ -120,7 +120,7 @@ class OpencodeBridge:
     def _write(self, line: dict[str, Any]) -> None:
         text = json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
         while text:
-            text = text[os.write(self._told, text) :]
+            text = text[os.write(self._events, text) :]
 
     def run(self) -> int:
         """Pass everything on until the screen ends; return our exit status."""
@@ -140,7 +140,8 @@ class OpencodeBridge:
                 if kind == "message.part.delta" and time.monotonic() > self._alive_at + _ALIVE_S:
                     self._alive_at = time.monotonic()
                     self.tell({"type": "bridge_alive"})
-                if not kind.startswith(_ASKING) and not (own and kind in _TOLD):  # a sub-agent may ask, too
+                is_question = kind.startswith(_ASKING)  # a sub-agent may ask, too
+                if not is_question and not (own and kind in _PASSED_ON):
                     continue
                 if kind == "session.status":
                     self._busy = properties.get("status", {}).get("type") != "idle"
@@ -185,7 +186,7 @@ class OpencodeBridge:
             path = f"/question/{ask}/reject"
         else:
             path, body = f"/question/{ask}/reply", {"answers": [[answer]] * count}
-        with self._lock:  # so that its effects are reported after it
+        with self._lock:  # so that the effects of the answer are reported after the answer
             with self._server.request("POST", path, body) as answered:
                 is_taken = answered.status == http.HTTPStatus.OK
             if is_taken:
@@ -201,7 +202,7 @@ class OpencodeBridge:
 
 def main(words: list[str]) -> int:
     """Run the bridge; return our exit status."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # this key is meant for the screen
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the screen
     os.write(1, "opencode is starting …\n".encode())  # its screen takes seconds
     *program, _, session, model, title = words
     folder = os.environ.pop("TMUXAGENTS_BRIDGE")

@@ -47,7 +47,7 @@ _READERS = ("read", "glob", "grep", "webfetch", "websearch", "todowrite", "skill
 
 
 class Opencode(Agent):
-    """The adapter."""
+    """The agent opencode."""
 
     name = "opencode"
     program = "opencode"
@@ -78,7 +78,7 @@ class Opencode(Agent):
         """Return a configuration with one more file of instructions; the user's own files stay."""
         own = raw_json.parse(environment.get(_CONTENT, "{}").encode())
         if own is None:
-            raise Unusable(f"{_CONTENT} is no plain JSON, so no text can be added to it.", kind="no-prompt")
+            raise Unusable(f"{_CONTENT} is not plain JSON, so no text can be added to it.", kind="no-prompt")
         listed = own.get("instructions")
         files = [*(listed if isinstance(listed, list) else ()), path]
         return {_CONTENT: jsonline.encode({**own, "instructions": files}).decode().rstrip()}
@@ -99,7 +99,7 @@ class Opencode(Agent):
         return OpencodeReader()
 
     def agent_files(self) -> AgentFiles:
-        """Return the meaning of its own agent files."""
+        """Return where its own agent files are, and what they mean."""
         from tmuxagents.agents.capabilities import AgentFiles  # noqa: PLC0415  (only presets ask)
 
         return AgentFiles(
@@ -184,48 +184,48 @@ class OpencodeReader(LineReader):
         self.failure: str | None = None  # how the run ends if the child exits now
         self._broken = 0  # answers in a row that broke off
 
-    def with_session(self, raw: dict[str, Any], *told: Event) -> list[Event]:
+    def with_session(self, raw: dict[str, Any], *reported: Event) -> list[Event]:
         """Return events; the event of a new session comes first."""
         session = raw_json.key(raw.get("sessionID"))
         if session is None or session == self.session:
-            return list(told)
+            return list(reported)
         self.session = session
-        return [events.session_started(session), *told]
+        return [events.session_started(session), *reported]
 
     def take(self, kind: str, raw: dict[str, Any], _now: float) -> Reading:
         """Read one line; each has the id of the session."""
         part = raw_json.table(raw.get("part"))
         text = raw_json.text(part.get("text"))
-        told: list[Event] = []
+        reported: list[Event] = []
         is_active = True
         match kind:
             case "step_start":
                 self._stepped, self.failure = True, None
-                told = self.works_again()
+                reported = self.works_again()
             case "text":
-                told = [events.assistant_text(text)] if text else []
+                reported = [events.assistant_text(text)] if text else []
             case "reasoning":
-                told = [events.thinking(text)] if text else []
+                reported = [events.thinking(text)] if text else []
             case "tool_use":
-                told = _tool_events(part)
+                reported = _tool_events(part)
             case "step_finish":
-                told = self._step_over(part)
+                reported = self._step_over(part)
                 is_active = not self._broken  # else endless retries would count as work
             case "error":
                 error = raw_json.table(raw.get("error"))
                 name, data = raw_json.word(error.get("name")) or "", raw_json.table(error.get("data"))
-                said = (
+                message = (
                     raw_json.sentence(data.get("message")) or raw_json.sentence(error.get("message")) or name
                 )
                 self.failure = _FAILURES.get(name, "error")
-                if not self._stepped and name == "UnknownError":  # its server refused the request itself
+                if not self._stepped and name == "UnknownError":  # the request never got as far as the model
                     self.failure = "config"
-                    said += " (opencode says so of a model that it does not know.)"
-                self.error_message = said or None
-                told = self.works_again()
+                    message += " (opencode reports this for a model that it does not know.)"
+                self.error_message = message or None
+                reported = self.works_again()
             case _:
                 return NOTHING
-        return Reading(self.with_session(raw, *told), active=is_active)
+        return Reading(self.with_session(raw, *reported), active=is_active)
 
     def _step_over(self, part: dict[str, Any]) -> list[Event]:
         reason = raw_json.word(part.get("reason")) or ""
@@ -236,27 +236,27 @@ class OpencodeReader(LineReader):
         read, written = raw_json.count(cache.get("read")), raw_json.count(cache.get("write"))
         # opencode's `output` excludes reasoning; ours includes it.
         figures = {"input": new, "output": output + reasoning, "cacheRead": read, "cacheWrite": written}
-        told: list[Event] = []
+        reported: list[Event] = []
         if any(figures.values()):
             figures["reasoning"], cost = reasoning, raw_json.amount(part.get("cost"))
-            told = usage_of(figures, "call", cost=cost, cost_kind="estimated")
+            reported = usage_of(figures, "call", cost=cost, cost_kind="estimated")
         if reason == "unknown":
             self._broken += 1
             message = "The answer of the model broke off."
-            return [*told, events.retry(attempt=self._broken, most=None, delay_ms=None, message=message)]
+            return [*reported, events.retry(attempt=self._broken, most=None, delay_ms=None, message=message)]
         self._broken = 0
         if reason == "tool-calls":  # opencode asks the model again
-            return told
+            return reported
         if reason not in _ENDS:
             self.error_message = f"The model ended its answer: {reason}." if reason else None
-        return [*told, *self.over(_ENDS.get(reason, "error"))]
+        return [*reported, *self.over(_ENDS.get(reason, "error"))]
 
     def over(self, reason: str) -> list[Event]:
         """Return the end of an answer, which is also the end of the turn."""
         return self.finish(reason)
 
     def left(self, exit_code: int | None) -> list[Event]:
-        """Return the end that an error meant. Without any line, opencode has refused its command line."""
+        """Return the end after an error. Without any line, opencode has refused its command line."""
         if self.settled or exit_code is None:
             return []
         if self.failure is not None:
@@ -268,18 +268,18 @@ def _tool_events(part: dict[str, Any]) -> list[Event]:
     """Return a call and its end: opencode reports both at once, when the call is over."""
     state, call = raw_json.table(part.get("state")), raw_json.key(part.get("callID"))
     tool, given = raw_json.word(part.get("tool")) or "tool", raw_json.table(state.get("input"))
-    said = raw_json.text(state.get("error")) or raw_json.text(state.get("output")) or ""
+    output = raw_json.text(state.get("error")) or raw_json.text(state.get("output")) or ""
     if tool == "invalid":  # opencode's name for a call that it could not make
-        tool, said = raw_json.word(given.get("tool")) or tool, raw_json.text(given.get("error")) or said
+        tool, output = raw_json.word(given.get("tool")) or tool, raw_json.text(given.get("error")) or output
         failed = True
     else:
         code = raw_json.whole(raw_json.table(state.get("metadata")).get("exit"))
         failed = state.get("status") == "error" or bool(code)
-    told = events.tool_call(call, tool, given)
-    refused = said.startswith(_REFUSED) or (tool in TOOLS and said.startswith(_NOT_OFFERED))
+    begun = events.tool_call(call, tool, given)
+    refused = output.startswith(_REFUSED) or (tool in TOOLS and output.startswith(_NOT_OFFERED))
     if failed and refused:
-        return [told, events.denied(call, tool, said)]
+        return [begun, events.denied(call, tool, output)]
     time = raw_json.table(state.get("time"))
     start, end = raw_json.whole(time.get("start")), raw_json.whole(time.get("end"))
     lasted = None if start is None or end is None else max(0, end - start)
-    return [told, events.tool_result(call, tool, is_error=failed, text=said, duration_ms=lasted)]
+    return [begun, events.tool_result(call, tool, is_error=failed, text=output, duration_ms=lasted)]

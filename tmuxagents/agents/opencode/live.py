@@ -39,9 +39,9 @@ class OpencodeLiveReader(LiveReader, OpencodeReader):
 
     def __init__(self, sent: Sent) -> None:
         super().__init__(sent)
-        self._said: list[tuple[int, str]] = []  # our prompts that the session has not shown yet
+        self._pending_prompts: list[tuple[int, str]] = []  # our prompts that the session has not shown yet
         self._prompts: dict[str, None] = {}  # ids of messages that are no answers
-        self._told: dict[str, None] = {}  # ids of the parts that were read
+        self._read_parts: dict[str, None] = {}  # ids of the parts that were read
         self._reason: str | None = None  # of the last answer
         self._is_stopped = False  # our message has broken off the answer
 
@@ -68,9 +68,9 @@ class OpencodeLiveReader(LiveReader, OpencodeReader):
             case "bridge_says":
                 number, text = raw_json.whole(raw.get("inboxId")), raw_json.text(raw.get("text"))
                 if number is not None and text is not None:
-                    self._said.append((number, text))
+                    self._pending_prompts.append((number, text))
                 return NOTHING
-            case "bridge_taken":  # of its orders, the bridge reports only a stop like this
+            case "bridge_taken":  # the bridge reports only a stop in this form
                 self._is_stopped = True
                 return Reading(self.taken(raw))
             case "bridge_answer":
@@ -110,18 +110,18 @@ class OpencodeLiveReader(LiveReader, OpencodeReader):
         is_whole = state.get("status") in _OVER if kind == "tool" else True
         if kind in ("text", "reasoning") and "time" in part:  # a prompt has no times
             is_whole = "end" in raw_json.table(part["time"])
-        if known in self._told or not is_whole:  # a part that is not whole will be reported again
+        if known in self._read_parts or not is_whole:  # a part that is not whole will be reported again
             runs = kind == "tool" and state.get("status") == "running" and not self.settled
             called = self.call(part.get("callID"), part.get("tool"), state.get("input"), now) if runs else []
             return Reading(called, active=True)
-        raw_json.remember(self._told, known, None)
+        raw_json.remember(self._read_parts, known, None)
         if raw_json.key(part.get("messageID")) in self._prompts:  # a prompt: from `send`, or a person's
             text = raw_json.text(part.get("text")) if kind == "text" else None
             if text is None:
                 return ACTIVE
-            ours = next((one for one in self._said if one[1] == text), None)
+            ours = next((one for one in self._pending_prompts if one[1] == text), None)
             if ours is not None:
-                self._said.remove(ours)
+                self._pending_prompts.remove(ours)
                 return Reading([*self.works_again(), *self.taken({"inboxId": ours[0]})], active=True)
             return Reading([self.human_input(text)], active=True)
         if kind not in _SAID or self.settled:  # a late report on a turn that is over
@@ -135,11 +135,11 @@ class OpencodeLiveReader(LiveReader, OpencodeReader):
         kind = status.get("type")
         if kind == "idle":
             return NOTHING
-        told = self.works_again()
+        reported = self.works_again()
         if kind == "retry":
             attempt, why = raw_json.whole(status.get("attempt")), raw_json.sentence(status.get("message"))
-            told.append(events.retry(attempt=attempt, most=None, delay_ms=None, message=why))
-        return Reading(told, active=kind != "retry")
+            reported.append(events.retry(attempt=attempt, most=None, delay_ms=None, message=why))
+        return Reading(reported, active=kind != "retry")
 
     def _idle(self) -> Reading:
         if self.settled:
@@ -147,10 +147,10 @@ class OpencodeLiveReader(LiveReader, OpencodeReader):
         reason, self._reason = self.failure or self._reason, None
         self.typed |= reason == "aborted" and not self._is_stopped
         self._is_stopped = False
-        told = self.finish(reason, aborted=reason == "aborted")
-        self.count_settling(told[-1])
+        reported = self.finish(reason, aborted=reason == "aborted")
+        self.count_settling(reported[-1])
         self.failure = None
-        return Reading(told, active=True)
+        return Reading(reported, active=True)
 
 
 def _question(known: str, asked: dict[str, Any]) -> Ask:

@@ -27,7 +27,7 @@ _COPILOT = "github-copilot/"
 
 
 class Pi(Agent):
-    """The adapter."""
+    """The agent pi."""
 
     name = "pi"
     program = "pi"
@@ -144,7 +144,7 @@ def arguments(
     flags = [word for key, flag in _TEXTS if fields.get(key) for word in (flag, fields[key])]
     if fields.get("noTools"):
         flags += ["--no-tools"]
-    elif fields.get("tools") is not None:  # an empty list allows none, but no flag would allow all
+    elif fields.get("tools") is not None:  # an empty list allows no tool; without a flag, pi would allow all
         flags += ["--tools", ",".join(fields["tools"])]
     flags += [flag for key, flag in _SWITCHES if fields.get(key)]
     flags += [word for path in fields.get("extensions") or () for word in ("--extension", path)]

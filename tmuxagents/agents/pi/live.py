@@ -70,9 +70,9 @@ class PiLiveReader(LiveReader, PiReader):
 
     def settle(self, raw: dict[str, Any]) -> Reading:
         """Report that pi has settled."""
-        told = super().settle(raw)
-        self.count_settling(told.events[-1])
-        return told
+        reading = super().settle(raw)
+        self.count_settling(reading.events[-1])
+        return reading
 
 
 LIVE = LiveAgent(AGENT.live_arguments, PiLiveReader, None)  # the bridge is loaded into pi

@@ -36,7 +36,7 @@ _CHOOSING = ("defaultProvider", "defaultModel", "enabledModels")  # the keys by 
 class PiQuestions(can.Questions):
     """The questions to an installed pi, and the parsers of its answers."""
 
-    # This keeps the order of the configuration; the printed list sorts it.
+    # This mode keeps the order of the configuration; the printed list is sorted.
     MODELS = ("--mode", "rpc", "--no-session")
     REQUEST = b'{"type":"get_available_models"}\n'
     LISTING = ("--list-models",)
@@ -91,8 +91,8 @@ class PiQuestions(can.Questions):
         columns, below, found = rows[starts[0]], rows[starts[0] + 1 :], []
         for cells in below:
             if len(cells) == len(columns) and _is_id(*cells[:2]):
-                said = dict(zip(columns, cells, strict=True))
-                facts = {"reasoning": _yes(said.get("thinking")), "images": _yes(said.get("images"))}
+                row = dict(zip(columns, cells, strict=True))
+                facts = {"reasoning": _yes(row.get("thinking")), "images": _yes(row.get("images"))}
                 found.append(described(f"{cells[0]}/{cells[1]}", facts))
         return found if found or not below else None
 

@@ -60,8 +60,8 @@ class PiReader(Reader):
             at = line.find(b'{"type":"')
             if at < 1 or raw_json.parse(line[at:]) is None:
                 return NOTHING if raw_json.is_value(line) else Reading(plain=line.decode("utf-8", "replace"))
-            told = self.feed(line[at:], now)
-            return Reading(told.events, active=told.active, plain=line[:at].decode("utf-8", "replace"))
+            reading = self.feed(line[at:], now)
+            return Reading(reading.events, active=reading.active, plain=line[:at].decode("utf-8", "replace"))
         kind = raw.get("type")
         if kind in _WRITTEN_DOWN and raw_json.is_wide(line):
             return self.feed_oversized(_by_its_ends(line), now)
@@ -98,21 +98,21 @@ class PiReader(Reader):
             case "tool_execution_end":
                 return self._tool_ended(raw, now)
             case "turn_end":
-                said = raw_json.table(raw.get("message"))
-                self._stop_reason = raw_json.word(said.get("stopReason")) or self._stop_reason
+                message = raw_json.table(raw.get("message"))
+                self._stop_reason = raw_json.word(message.get("stopReason")) or self._stop_reason
                 self._turn_is_open = False
                 results = raw_json.blocks(raw.get("toolResults"))
                 lost = [event for one in results for event in self._result_message(one, now).events]
                 return Reading([*lost, events.turn_end(self._stop_reason)], active=bool(lost))
             case "auto_retry_start":
                 self.settled = False
-                told = events.retry(
+                retry = events.retry(
                     attempt=raw_json.whole(raw.get("attempt")) or None,  # pi counts from 1
                     most=raw_json.whole(raw.get("maxAttempts")) or None,
                     delay_ms=raw_json.whole(raw.get("delayMs")),
                     message=raw_json.sentence(raw.get("errorMessage")),
                 )
-                return Reading([told])
+                return Reading([retry])
             case "agent_settled":
                 return self.settle(raw)
             # An old pi without `willRetry` has no agent_settled either: this line is its last, unless a retry
@@ -129,22 +129,22 @@ class PiReader(Reader):
         blocks = raw_json.blocks(message.get("content"))
         thought = "\n".join(raw_json.texts(blocks, "thinking"))
         answer = "\n".join(raw_json.texts(blocks, "text"))
-        told = self._close_turn()
+        reported = self._close_turn()
         if thought.strip():
-            told.append(events.thinking(thought))
+            reported.append(events.thinking(thought))
         if answer.strip():
-            told.append(events.assistant_text(answer))
+            reported.append(events.assistant_text(answer))
         self._nameless.answer_begins()
         for block in blocks:
             if block.get("type") == "toolCall":
                 calls = self._call(block.get("id"), block.get("name"), block.get("arguments"), None)
                 if calls and calls[0].fields["callId"] is None:
-                    self._nameless.tell(calls[0].fields["toolName"], calls[0].fields["args"])
-                told += calls
+                    self._nameless.note_named(calls[0].fields["toolName"], calls[0].fields["args"])
+                reported += calls
         usage = raw_json.table(message.get("usage"))
         cost = raw_json.table(usage.get("cost")).get("total", usage.get("cost"))
         counts = {key: raw_json.count(usage.get(key)) for key in events.USAGE_KEYS}
-        told.append(events.usage({**counts, "cost": raw_json.amount(cost)}))
+        reported.append(events.usage({**counts, "cost": raw_json.amount(cost)}))
         self.settled = False
         self._turn_is_open = True
         self._stop_reason = raw_json.word(message.get("stopReason"))
@@ -152,7 +152,8 @@ class PiReader(Reader):
         provider, model = raw_json.text(message.get("provider")), raw_json.text(message.get("model"))
         if model:
             self.model = raw_json.word(f"{provider}/{model}" if provider else model)
-        return Reading(told, active=any(event.type in ("assistant_text", "tool_call") for event in told))
+        shows_work = any(event.type in ("assistant_text", "tool_call") for event in reported)
+        return Reading(reported, active=shows_work)
 
     def _close_turn(self) -> list[Event]:
         """Report the end of an open turn. If its own line is missing, the stop reason must not be lost."""
@@ -175,17 +176,17 @@ class PiReader(Reader):
 
     def _tool_started(self, raw: dict[str, Any], now: float) -> Reading:
         again, self.settled = self.settled, False
-        told = self._call(raw.get("toolCallId"), raw.get("toolName"), raw.get("args"), now)
-        if told:
-            fields = told[0].fields  # it is one call
+        reported = self._call(raw.get("toolCallId"), raw.get("toolName"), raw.get("args"), now)
+        if reported:
+            fields = reported[0].fields  # the event of the only call
             tool, has_id = fields["toolName"], fields["callId"] is not None
-            if self._nameless.was_told(tool, fields["args"]):  # an answer has named it without an id
-                told = []
+            if self._nameless.was_named(tool, fields["args"]):  # an answer has named it without an id
+                reported = []
                 if has_id:  # its result will have it, too
                     self._nameless.end(tool)
             elif not has_id:
                 self._nameless.begin(tool)
-        return Reading(told or ([events.resumed()] if again else []), active=True)
+        return Reading(reported or ([events.resumed()] if again else []), active=True)
 
     def _result_message(self, message: dict[str, Any], now: float) -> Reading:
         """Report a result that comes as a message; one without an id only if a call waits for it."""
@@ -213,12 +214,12 @@ class PiReader(Reader):
         tool, failed = raw_json.word(raw.get("toolName")) or "tool", raw.get("isError") is True
         result = raw_json.table(raw.get("result"))
         text = "\n".join(raw_json.texts(raw_json.blocks(result.get("content")), "text"))
-        told = events.tool_result(call_id, tool, is_error=failed, text=text, duration_ms=lasted)
+        ended = events.tool_result(call_id, tool, is_error=failed, text=text, duration_ms=lasted)
         if summary is None and not failed:  # the event holds only the beginning of a long listing
             summary = figures.sum_up(tool, text, result.get("details"))
         if summary is not None:
-            told.fields["summary"] = summary
-        return Reading([told], active=True)
+            ended.fields["summary"] = summary
+        return Reading([ended], active=True)
 
     def settle(self, raw: dict[str, Any]) -> Reading:
         """Report that pi has settled."""
@@ -275,19 +276,19 @@ _MOST = 1000
 class Nameless:
     """Calls without an id: those that were reported but have not begun, and those without a result."""
 
-    __slots__ = ("_told", "_unanswered")
+    __slots__ = ("_named", "_unanswered")
 
     def __init__(self) -> None:
-        self._told: list[tuple[str, Any]] = []
+        self._named: list[tuple[str, Any]] = []
         self._unanswered: list[str] = []
 
     def answer_begins(self) -> None:
         """Forget the calls of the former answer that never began: a new answer names its own calls."""
-        self._told.clear()
+        self._named.clear()
 
-    def tell(self, tool: str, args: Any) -> None:
+    def note_named(self, tool: str, args: Any) -> None:
         """Note a call that an answer named."""
-        self._told.append((tool, args))
+        self._named.append((tool, args))
         self.begin(tool)
 
     def begin(self, tool: str) -> None:
@@ -295,14 +296,14 @@ class Nameless:
         self._unanswered.append(tool)
         del self._unanswered[:-_MOST]
 
-    def was_told(self, tool: str, args: Any) -> bool:
+    def was_named(self, tool: str, args: Any) -> bool:
         """Say whether a call that begins was already reported; each report counts once."""
-        if not self._told:
+        if not self._named:
             return False
-        exact = [number for number, call in enumerate(self._told) if call == (tool, args)]
-        alike = exact or [number for number, call in enumerate(self._told) if call[0] == tool]
+        exact = [number for number, call in enumerate(self._named) if call == (tool, args)]
+        alike = exact or [number for number, call in enumerate(self._named) if call[0] == tool]
         if alike:
-            del self._told[alike[0]]
+            del self._named[alike[0]]
         return bool(alike)
 
     def waits(self, tool: str | None) -> bool:

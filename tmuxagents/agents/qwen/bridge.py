@@ -91,21 +91,21 @@ class QwenBridge(HookBridge):
             for order in waiting:
                 self._submit(order["inboxId"], order["text"])
 
-    def pass_on(self, name: str, said: bytes) -> None:
+    def pass_on(self, name: str, hook_input: bytes) -> None:
         """Pass on those hooks that report what the second output does not."""
-        is_idle = name == _IDLE and b'"idle_prompt"' in said and self.works and self._held is None
+        is_idle = name == _IDLE and b'"idle_prompt"' in hook_input and self.works and self._held is None
         if name == _BEGINS:
             if self._first is None:
-                self.write(said + b"\n")
+                self.write(hook_input + b"\n")
             else:
-                self._first = said + b"\n"
+                self._first = hook_input + b"\n"
         elif name in _ENDS or is_idle:
-            self._held = said, time.monotonic() + _HELD_S
+            self._held = hook_input, time.monotonic() + _HELD_S
         elif name in (_LEFT, _PROMPTED):
             self._let_go()
             self.works = name == _PROMPTED
             if name == _LEFT:
-                self.write(said + b"\n")
+                self.write(hook_input + b"\n")
 
     def obey(self, order: Mapping[str, Any]) -> None:
         """Submit the task, or a message to a Qwen Code at rest; or answer a question."""
@@ -123,8 +123,8 @@ class QwenBridge(HookBridge):
         self._input({"type": "submit", "text": text})
         self.tell("bridge_says", inboxId=number, text=text)
 
-    def _input(self, said: dict[str, Any]) -> None:
-        line = jsonline.encode(said)
+    def _input(self, order: dict[str, Any]) -> None:
+        line = jsonline.encode(order)
         for end, escaped in _LINE_ENDS.items():
             line = line.replace(end, escaped)
         with open(f"{self.folder}/input", "ab") as file:

@@ -7,7 +7,7 @@ In a batch run, Qwen Code's stdin stays open: prompts and answers are lines of J
 - The settings of its folder apply, unless the user has switched on folder trust in Qwen Code. A prompt that
   begins with `/` is a command to Qwen Code.
 - The text of a preset replaces the sentence that says who Qwen Code is; the rest of its own prompt stays. A
-  second text could only go on its command line, so Qwen Code gets only this one.
+  second text would have to be on the command line, so Qwen Code gets only this one.
 
 A live Qwen Code has its own screen in the window; its second output and its hooks come through a bridge. The
 second output (`--json-file`) has the lines of a batch run, but not the end of a turn. A hook reports that:
@@ -55,7 +55,7 @@ _OF_PEOPLE = ("ask_user_question", "enter_plan_mode", "exit_plan_mode")  # tools
 
 
 class Qwen(Agent):
-    """The adapter."""
+    """The agent Qwen Code."""
 
     name = "qwen"
     program = "qwen"
@@ -111,7 +111,7 @@ class Qwen(Agent):
         return self.set_up(plan, asks_people=True)
 
     def agent_files(self) -> words.AgentFiles:
-        """Return the meaning of its own agent files."""
+        """Return where its own agent files are, and what they mean."""
         return words.AgentFiles(
             agent=self.name,
             title="Qwen Code",
@@ -151,7 +151,7 @@ class QwenLiveReader(HookedReader, QwenReader):
 
     def __init__(self, sent: Sent) -> None:
         super().__init__(sent)
-        self._said: list[tuple[int, str]] = []  # our prompts that it has not started on
+        self._pending_prompts: list[tuple[int, str]] = []  # our prompts that it has not started on
         self._open: dict[str, dict[str, Any]] = {}  # questions to a person
         self._is_denied = False  # our answer has denied a call since the last prompt
 
@@ -167,8 +167,8 @@ class QwenLiveReader(HookedReader, QwenReader):
                 return Reading(self._opened(raw))
             case "assistant":
                 figures = figures_of(raw_json.table(raw.get("message")).get("usage"))
-                told = super().take(kind, raw, now).events
-                return Reading([*told, *usage_of(figures, words.OF_CALL)], active=True)
+                reported = super().take(kind, raw, now).events
+                return Reading([*reported, *usage_of(figures, words.OF_CALL)], active=True)
             case "user":
                 return self._prompt_or_results(raw, now)
             case "control_request":
@@ -186,12 +186,12 @@ class QwenLiveReader(HookedReader, QwenReader):
                 self.asks.open.pop(known, None)
                 if request is None or raw_json.table(response.get("response")).get("allowed") is not False:
                     return ACTIVE
-                told = self.deny(request.get("tool_use_id"), request.get("tool_name"), _NOT_ALLOWED)
-                return Reading(told, active=True)
+                denied = self.deny(request.get("tool_use_id"), request.get("tool_name"), _NOT_ALLOWED)
+                return Reading(denied, active=True)
             case "bridge_says":
                 number, text = raw_json.whole(raw.get("inboxId")), raw_json.text(raw.get("text"))
                 if number is not None and text is not None:
-                    self._said.append((number, text))
+                    self._pending_prompts.append((number, text))
                 return NOTHING
         return super().take(kind, raw, now)
 
@@ -202,12 +202,12 @@ class QwenLiveReader(HookedReader, QwenReader):
             return super().take("user", raw, now)
         text = "\n".join(raw_json.texts(blocks, "text"))
         self.has_begun, self._is_denied = True, False
-        told = self.works_again()
-        for at, (number, said) in enumerate(self._said):
-            if said.strip() == text.strip():
-                del self._said[at]
-                return Reading([*told, *self.taken({"inboxId": number})], active=True)
-        return Reading([*told, self.human_input(text)], active=True)
+        reported = self.works_again()
+        for at, (number, prompt) in enumerate(self._pending_prompts):
+            if prompt.strip() == text.strip():
+                del self._pending_prompts[at]
+                return Reading([*reported, *self.taken({"inboxId": number})], active=True)
+        return Reading([*reported, self.human_input(text)], active=True)
 
     def answered(self, raw: dict[str, Any]) -> list[Event]:
         """Report a call that our answer denies. That ends the turn, but no person has interrupted it."""
@@ -223,10 +223,10 @@ class QwenLiveReader(HookedReader, QwenReader):
         """Report the end of a turn. If only the idle notification shows it, a denial or a person ended it."""
         why = "stop"
         if hook == "StopFailure":
-            why, said = "error", raw_json.text(raw.get("last_assistant_message")) or ""
+            why, answer = "error", raw_json.text(raw.get("last_assistant_message")) or ""
             if self._texts:  # the child has also printed the error as an answer
-                self._texts[-1] = self._texts[-1].removesuffix(said)
-            self.error_message = raw_json.sentence(raw.get("error_details")) or said or None
+                self._texts[-1] = self._texts[-1].removesuffix(answer)
+            self.error_message = raw_json.sentence(raw.get("error_details")) or answer or None
         else:
             self.error_message = None
         if hook == "Notification":
@@ -234,7 +234,7 @@ class QwenLiveReader(HookedReader, QwenReader):
             self._texts.clear()
             why = "refused" if self._is_denied else "aborted"
         self._open.clear()
-        return self.settle(self._told_texts(), why)
+        return self.settle(self._report_texts(), why)
 
 
 LIVE = LiveAgent(AGENT.live_arguments, QwenLiveReader, f"{__file__.rpartition('/')[0]}/bridge.py")

@@ -47,8 +47,8 @@ class QwenReader(EnvelopeReader):
 
     def usage(self, raw: dict[str, Any]) -> list[Event]:
         """Return the usage of this turn: the session's figures less those of the runs and turns before."""
-        told, before = figures_of(raw.get("usage")), self._before
-        self._before = {key: max(told[key], before[key]) for key in _FIGURES}
+        figures, before = figures_of(raw.get("usage")), self._before
+        self._before = {key: max(figures[key], before[key]) for key in _FIGURES}
         self._calls_used = dict.fromkeys(_FIGURES, 0)
         return usage_of({key: self._before[key] - before[key] for key in _FIGURES}, words.OF_SESSION)
 
@@ -57,8 +57,8 @@ class QwenReader(EnvelopeReader):
         if self.settled:
             return super().left(exit_code)
         self._texts.clear()  # the beginning of an answer
-        told = usage_of(self._calls_used, words.OF_SESSION)
-        return told + self.finish("limit") if exit_code in _LIMITS else told
+        reported = usage_of(self._calls_used, words.OF_SESSION)
+        return reported + self.finish("limit") if exit_code in _LIMITS else reported
 
     def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:
         """Read one line: also the usage of a model call, and a retry."""
@@ -72,20 +72,20 @@ class QwenReader(EnvelopeReader):
             return ACTIVE
         if data.get("preserveText") is False:  # the retry discards an answer that broke off
             self._texts.clear()
-        told = events.retry(
+        retry = events.retry(
             attempt=raw_json.whole(data.get("attempt")),
             most=raw_json.whole(data.get("maxRetries")),
             delay_ms=raw_json.whole(data.get("delayMs")),
             message=None,
         )
-        return Reading([told], active=True)
+        return Reading([retry], active=True)
 
 
 def figures_of(raw: Any) -> dict[str, int]:
     """Return usage figures under our names. Qwen Code's input includes what it read from a cache."""
-    told = raw_json.table(raw)
+    figures = raw_json.table(raw)
     names = ("input_tokens", "cache_read_input_tokens", "output_tokens")
-    both, cached, output = (raw_json.count(told.get(name)) for name in names)
+    both, cached, output = (raw_json.count(figures.get(name)) for name in names)
     return {"input": max(0, both - cached), "cacheRead": cached, "output": output}
 
 
@@ -125,9 +125,9 @@ class QwenTalker(EnvelopeTalker, QwenReader):
 
     def _say(self, text: str) -> bytes:
         self._in_turn, self.settled = True, False
-        said = {"role": "user", "content": [{"type": "text", "text": text}]}
+        body = {"role": "user", "content": [{"type": "text", "text": text}]}
         return jsonline.encode(
-            {"type": "user", "session_id": "", "message": said, "parent_tool_use_id": None}
+            {"type": "user", "session_id": "", "message": body, "parent_tool_use_id": None}
         )
 
     def asked(self, known: str, request: dict[str, Any]) -> Reading:
@@ -138,11 +138,11 @@ class QwenTalker(EnvelopeTalker, QwenReader):
 
     def answered(self, known: str, request: dict[str, Any], answer: str, by: str) -> Reading:
         """Return the answer to a question, and report the call that it denies."""
-        told = envelope.decision(request, answer, by, by_index=True)
+        reply = envelope.decision(request, answer, by, by_index=True)
         denied = []
-        if told["behavior"] == envelope.DENY:
+        if reply["behavior"] == envelope.DENY:
             denied = self.deny(request.get("tool_use_id"), request.get("tool_name"), f"denied by {by}")
-        return Reading(denied, active=True, reply=envelope.respond(known, told))
+        return Reading(denied, active=True, reply=envelope.respond(known, reply))
 
     def is_refused(self, _raw: dict[str, Any], call: Any) -> bool:
         """Say whether a call ends with its question still open, and forget the question."""
@@ -153,9 +153,9 @@ class QwenTalker(EnvelopeTalker, QwenReader):
 
     def turn_over(self, raw: dict[str, Any]) -> list[Event]:
         """Report the end of a turn."""
-        told = super().turn_over(raw)
+        reported = super().turn_over(raw)
         self._in_turn = self._is_interrupted = False
-        return told
+        return reported
 
     def ending(self, raw: dict[str, Any]) -> str | None:
         """Return how the turn ended. Qwen Code reports an interrupted turn as a failed one."""

@@ -62,7 +62,7 @@ def attach(  # noqa: PLR0913  (one parameter an option)
         found, target = choose.next_run(caller, viewer)
         seen.see(found.run_dir, caller)
         _show(found, target, viewer, read_only=read_only)
-        _tell(found, caller, as_json=as_json)
+        _print_session(found, caller, as_json=as_json)
         return
     run_dir = lookup.find_run(run, caller) if run is not None else _which(caller, may_ask=not as_json)
     if run_dir is None:
@@ -133,10 +133,10 @@ def show(
         if argv is None or not foreground.page(argv, attaching.transcript(run.run_dir, caller)):
             for line in attaching.transcript(run.run_dir, caller):
                 printing.write(line)
-    _tell(run, caller, as_json=as_json)
+    _print_session(run, caller, as_json=as_json)
 
 
-def _tell(run: RunView, caller: Caller, *, as_json: bool) -> None:
+def _print_session(run: RunView, caller: Caller, *, as_json: bool) -> None:
     if as_json:
         printing.document({"v": 1} | sessions.document(run, caller))
 

@@ -95,7 +95,7 @@ def _script(shell: str, root: click.Command) -> bytes:
     return (script.source_template % script.source_vars()).encode() + b"\n"
 
 
-# --- answered ---
+# --- the answer to a shell ---
 
 
 def answer(root: click.Command) -> int:
@@ -118,13 +118,13 @@ def answer(root: click.Command) -> int:
         # that looks like an option is left out, too, unless the person has begun to type an option.
         is_harmless = item.value and _LETTERS.issuperset(item.value)
         if is_harmless and (incomplete.startswith("-") or not item.value.startswith("-")):
-            told = safe.cut(safe.line(item.help or ""), _LONGEST) or None
-            word = asked.format_completion(CompletionItem(item.value, item.type, told))
+            help_line = safe.cut(safe.line(item.help or ""), _LONGEST) or None
+            word = asked.format_completion(CompletionItem(item.value, item.type, help_line))
             printing.write(f"{word}\n".encode())
     return 0
 
 
-# --- offered ---
+# --- the words for each parameter ---
 
 
 def runs(context: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -188,7 +188,7 @@ def verbs(context: click.Context, incomplete: str) -> list[CompletionItem]:
 
 
 def _survey() -> Survey:
-    """Return the preset files that count here."""
+    """Return the preset files that can be used in this folder."""
     from tmuxagents.presets import survey  # noqa: PLC0415  (only where a preset is expected)
     from tmuxagents.registry import lookup  # noqa: PLC0415  (as above)
     from tmuxagents.settings import load  # noqa: PLC0415  (as above)
@@ -199,8 +199,8 @@ def _survey() -> Survey:
 
 def presets(_context: click.Context, incomplete: str) -> list[CompletionItem]:
     """Return the presets and profiles that a word could name."""
-    told = ((one.name, one.fields.get("description") or one.kind) for one in _survey().presets)
-    return _fitting(told, incomplete)
+    described = ((one.name, one.fields.get("description") or one.kind) for one in _survey().presets)
+    return _fitting(described, incomplete)
 
 
 def preset_names(_context: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -235,7 +235,7 @@ def hosts(_context: click.Context, incomplete: str) -> list[CompletionItem]:
 
 def _fitting(words: Iterable[tuple[str, str]], incomplete: str) -> list[CompletionItem]:
     return [
-        CompletionItem(word, help=told) for word, told in dict(words).items() if word.startswith(incomplete)
+        CompletionItem(word, help=about) for word, about in dict(words).items() if word.startswith(incomplete)
     ][:_MOST]
 
 

@@ -110,8 +110,8 @@ def answer(*, run: str) -> None:
     from tmuxagents.status.send import answer_question  # noqa: PLC0415  (as above)
 
     asked = _asked()
-    said = [str(asked.get("ask")), str(asked.get("text"))]
-    _, _, by = answer_question(lookup.find_run(run, lookup.here()), said, by=str(asked.get("by")))
+    given = [str(asked.get("ask")), str(asked.get("text"))]
+    _, _, by = answer_question(lookup.find_run(run, lookup.here()), given, by=str(asked.get("by")))
     printing.document({"v": 1, "by": by})
 
 
@@ -161,7 +161,7 @@ def code() -> None:
 @click.argument("form")
 @click.argument("key")
 def receive(*, form: str, key: str) -> None:
-    """Be the git that takes what is sent."""
+    """Receive the commits that git sends to this machine."""
     from tmuxagents.machines.checkout import Project  # noqa: PLC0415  (each part has its own)
 
     Project(key, places.own_home(os.environ), os.environ).receive(form)
@@ -170,7 +170,7 @@ def receive(*, form: str, key: str) -> None:
 @code.command("upload")
 @click.argument("key")
 def upload(*, key: str) -> None:
-    """Be the git that gives out what is fetched."""
+    """Send the commits that git fetches from this machine."""
     from tmuxagents.machines.checkout import Project  # noqa: PLC0415  (as above)
 
     Project(key, places.own_home(os.environ), os.environ).upload()

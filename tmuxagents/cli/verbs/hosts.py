@@ -36,7 +36,7 @@ _NAME = click.argument("host", metavar="NAME")
 @values.JSON
 @click.pass_context
 def hosts_verb(context: click.Context, *, as_json: bool) -> None:
-    """Look after other machines that children can work on, over ssh. Alone: list them."""
+    """Manage other machines on which children can work, over ssh. Without a verb: list them."""
     values.alone(context, list_verb, as_json=as_json)
 
 
@@ -102,8 +102,8 @@ def _document(host: Host, checks: Sequence[Check] | None = None) -> dict[str, An
 def add(*, host: str, yes: bool, as_json: bool, **how: Any) -> None:
     """Add the host NAME, as ssh knows it: look at it, and install this very tmuxagents there.
 
-    It goes into a folder of its own below ~/.local/share/tmuxagents/far there; nothing else is touched. For a
-    host that was added before, it keeps what is not named.
+    It goes into a folder of its own below ~/.local/share/tmuxagents/far there; nothing else is touched. A
+    host that was added before keeps the values that you do not name.
     """
     if not hosts.is_name(host):
         message = f'"{safe.line(host)[:100]}" cannot be a host.'

@@ -196,7 +196,7 @@ class ParentTalk:
         printing.write(jsonline.encode({"say": safe.text(text), "level": level}))
 
     def select(self, title: str, options: Iterable[str]) -> str | None:
-        """Ask for one of some lines. Return it as it was shown; None if the person chose none."""
+        """Let the person choose a line. Return it as it was shown; None if the person chose none."""
         return self._ask_text("select", title, options=[safe.text(option) for option in options])
 
     def edit(self, title: str, text: str) -> str | None:

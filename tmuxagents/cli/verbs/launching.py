@@ -167,7 +167,7 @@ _FILE = click.option(
 @_FILE
 @click.option("--name", metavar="NAME", help="A name for the new run (default: the one of the run before).")
 @click.option(
-    "--replay", is_flag=True, help="Tell what was said before in the prompt, in a new child session."
+    "--replay", is_flag=True, help="Put the earlier conversation into the prompt of a new child session."
 )
 @click.option("--cwd", metavar="DIR", help="With --replay: where the child works (default: as before).")
 @values.JSON
@@ -188,7 +188,7 @@ def resume(  # noqa: PLR0913  (one parameter an option)
     from tmuxagents.launch import resume as resuming  # noqa: PLC0415  (a launch is to be quick)
 
     if cwd is not None and not replay:
-        hint = "a child goes on where its session works; add --replay to have it told again elsewhere"
+        hint = "a session continues in its own folder; --replay can continue it in another one"
         raise BadRequest("--cwd is only for --replay.", kind="usage", hint=hint, field="cwd")
     launcher = options.launcher()
     wanted = resuming.WantedRun(

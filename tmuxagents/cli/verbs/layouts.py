@@ -31,7 +31,7 @@ _CLEAR = b"\x1b[H\x1b[2J\x1b[3J"
 @values.JSON
 @click.pass_context
 def layouts_verb(context: click.Context, *, as_json: bool) -> None:
-    """Show runs in sessions of tmux that are laid out by a file. Alone: list the layouts."""
+    """Show runs in tmux sessions that a file describes. Without a verb: list the layouts."""
     values.alone(context, list_, as_json=as_json)
 
 
@@ -56,7 +56,7 @@ def list_(*, as_json: bool, template: str | None) -> None:
 @click.argument("name")
 @values.JSON
 def show(*, name: str, as_json: bool) -> None:
-    """Show what NAME makes (also shipped:NAME, global:NAME or project:NAME), and which file says so."""
+    """Show what NAME makes (also shipped:NAME, global:NAME or project:NAME), and which file defines it."""
     found = _survey().choose(name)
     if as_json:
         printing.document({"v": 1} | found.document())
@@ -70,7 +70,7 @@ def _survey() -> Shelf:
 
 @layouts_verb.command("open", params=[group.SOCKET], epilog="Example: tmuxagents layouts open grid")
 @click.argument("name", default="default")
-@click.option("-d", "--detached", is_flag=True, help="Only make the session; show it to nobody.")
+@click.option("-d", "--detached", is_flag=True, help="Only make the session; do not show it.")
 @values.JSON
 def open_(*, name: str, detached: bool, as_json: bool) -> None:
     """Open the session of a layout (default: default), or the one that is open already, and show it here."""
@@ -92,8 +92,8 @@ def open_(*, name: str, detached: bool, as_json: bool) -> None:
         made = opening.build()
     if as_json:
         session = {"socket": opening.server.socket, "session": made.session, "sessionName": made.name}
-        told = {"opened": found.name, "made": is_new, **session, "launched": launched}
-        printing.document({"v": 1} | told)
+        document = {"opened": found.name, "made": is_new, **session, "launched": launched}
+        printing.document({"v": 1} | document)
     elif detached or not _show(opening.server, made):
         argv = opening.server.sessions.attach_argv(made)
         printing.lines([f"session {made.name}; show it with: {' '.join(argv[:-1])} ={made.name}"])
@@ -115,7 +115,7 @@ def _show(server: tmux.Tmux, made: LayoutSession) -> bool:
 
 
 def _launch(layout: Layout) -> list[str]:
-    """Launch the runs of a layout, and return their ids. A bad one refuses all."""
+    """Launch the runs of a layout, and return their ids. If one is bad, none is launched."""
     if not layout.launch:
         return []
     from tmuxagents.launch import prepare  # noqa: PLC0415  (few layouts launch anything)

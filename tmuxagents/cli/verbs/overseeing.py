@@ -35,9 +35,9 @@ _TYPES = {
 def _takes(table: quick.Options) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Declare the options that cli/quick reads."""
     options = []
-    for name, spellings, metavar, said in table:
+    for name, spellings, metavar, help_line in table:
         how: dict[str, Any] = {"metavar": metavar} if metavar else {"is_flag": True}
-        options.append(click.option(*spellings, name, help=said, type=_TYPES.get(name), **how))
+        options.append(click.option(*spellings, name, help=help_line, type=_TYPES.get(name), **how))
     return values.declaring(*options)
 
 
@@ -104,8 +104,8 @@ def top_verb(*, ended: bool, everywhere: bool, keeps: bool) -> None:
 @click.option(
     "--steer", "kind", flag_value=events.STEER, default=True, help="Between two of its steps (the default)."
 )
-@click.option("--follow-up", "kind", flag_value=events.FOLLOW_UP, help="When it is done with what it does.")
-@click.option("--wait", "waits", is_flag=True, help="Wait for the reply to it, and print that.")
+@click.option("--follow-up", "kind", flag_value=events.FOLLOW_UP, help="When its current work is done.")
+@click.option("--wait", "waits", is_flag=True, help="Wait for the reply, and print it.")
 @click.option(
     "--timeout", type=values.DURATION, metavar="TIME", help="With --wait: stop waiting after this time."
 )

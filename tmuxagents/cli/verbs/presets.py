@@ -69,7 +69,7 @@ class PresetVerbs(click.Group):
 @values.JSON
 @click.pass_context
 def presets(context: click.Context, *, as_json: bool) -> None:
-    """Look at presets and profiles: files that name how a child is set up. Alone: list them."""
+    """Show presets and profiles: files that say how a child is set up. Without a verb: list them."""
     values.alone(context, list_, as_json=as_json)
 
 
@@ -111,7 +111,7 @@ def list_(*, as_json: bool, template: str | None) -> None:
 @_NAME
 @values.JSON
 def show(*, name: str, as_json: bool) -> None:
-    """Show what NAME (also global:NAME or project:NAME) sets, and which file says so."""
+    """Show what NAME (also global:NAME or project:NAME) sets, and which file defines it."""
     preset = _shelf().survey.catalogue.choose(name)
     printing.warn(preset.warnings)
     if as_json:
@@ -164,7 +164,7 @@ def _given(kind: str, how: dict[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def _tell(made: Preset, *, as_json: bool, lost: Sequence[str] = ()) -> None:
+def _report_saved(made: Preset, *, as_json: bool, lost: Sequence[str] = ()) -> None:
     printing.warn([*made.warnings, *(f"lost: {one}" for one in lost)])
     if as_json:
         printing.document({"v": 1} | describe.document(made))
@@ -218,7 +218,7 @@ def new(*, name: str, is_profile: bool, in_project: bool, in_editor: bool, asks:
     draft = draft._replace(text=text)
     if in_editor or not (fields or asks):
         draft = _edited(draft)
-    _tell(change.create(draft), as_json=how["as_json"])
+    _report_saved(change.create(draft), as_json=how["as_json"])
 
 
 @presets.command(epilog="Example: tmuxagents presets edit writer --set timeout=1200")
@@ -232,9 +232,9 @@ def edit(*, name: str, in_editor: bool, **how: Any) -> None:
     fields = _given(draft.kind, how)
     if fields:
         made, lost = change.change(draft, fields)
-        _tell(made, as_json=how["as_json"], lost=lost)
+        _report_saved(made, as_json=how["as_json"], lost=lost)
     elif in_editor or values.can_ask():
-        _tell(change.rewrite(_edited(draft)), as_json=how["as_json"])
+        _report_saved(change.rewrite(_edited(draft)), as_json=how["as_json"])
     else:
         raise _without_terminal()
 

@@ -119,7 +119,7 @@ def print_ended(run: Mapping[str, Any], text: str | None) -> None:
 @click.argument("run", required=False)
 @click.option("-f", "--follow", is_flag=True, help="Continue until the run has ended.")
 @click.option("-n", "--lines", "last", type=click.IntRange(min=0), metavar="N", help="Only the last N lines.")
-@click.option("-t", "--times", is_flag=True, help="Say at what time of day each thing happened.")
+@click.option("-t", "--times", is_flag=True, help="Show the time of day of each entry.")
 @click.option("--grep", "word", metavar="WORD", help="Only lines with WORD; without RUN, those of all runs.")
 @click.option("-A", "--all-projects", "everywhere", is_flag=True, help="With --grep: search all projects.")
 @click.option(
@@ -155,8 +155,8 @@ def transcript(  # noqa: PLR0913  (a parameter for each option)
         for run_dir in run_dirs:
             _lines(run_output.event_lines(run_dir, after=0, follow=follow and run_dir == run_dirs[-1]))
     elif whole:
-        told = conversation.session_output([*map(run_output.told, run_dirs)])
-        _clean([told.encode("utf-8", "replace"), *run_output.used(run_dirs)])
+        whole_session = conversation.session_output([*map(run_output.read_messages, run_dirs)])
+        _clean([whole_session.encode("utf-8", "replace"), *run_output.used(run_dirs)])
     elif printing.is_terminal():
         from tmuxagents.cli import rendered  # noqa: PLC0415  (a pipe needs no renderer)
 
@@ -167,7 +167,7 @@ def transcript(  # noqa: PLR0913  (a parameter for each option)
 
 
 def _check_options(**how: Any) -> None:
-    """Refuse options that mean nothing together."""
+    """Refuse options that do not go together."""
     given = {"--follow": how["follow"], "--lines": how["last"] is not None, "--times": how["times"]}
     given |= {"--json": how["as_json"], "--session": how["whole"]}
     alone: str | None

@@ -83,13 +83,13 @@ def _show(run: RunView, events: Sequence[Event], speed: float) -> None:
     last = events[-1].at if events else began
     moments = [began, *(event.at for event in events), run.ended_at or last]
     pace = ReplayClock(moments, speed=speed, now=time.monotonic())
-    told = seen = 0
+    skipped = seen = 0
     while True:
         now = time.monotonic()
         due = pace.due(now)
-        for event in events[told : due - 1]:  # the first moment is the start of the run
+        for event in events[skipped : due - 1]:  # the first moment is the start of the run
             story.take(event)
-        told = due - 1
+        skipped = due - 1
         verdict = run.standing.verdict
         if due == len(moments) and verdict is not None:
             story.close(verdict, run.elapsed(now), run.state)

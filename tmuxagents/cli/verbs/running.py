@@ -109,8 +109,8 @@ def run(  # noqa: PLR0913  (one parameter an option)
     if call.cancelled:
         name = signal.Signals(interrupts.number).name
         aborted = sum(row.run["reason"] == PARENT.reason for row in found.rows)
-        told = f"{name}: aborted {aborted} of {figures.counted(len(call.tasks), 'run')}"
-        printing.lines([told], printing.ERR)
+        notice = f"{name}: aborted {aborted} of {figures.counted(len(call.tasks), 'run')}"
+        printing.lines([notice], printing.ERR)
         return 128 + interrupts.number
     ids = [task.run_id for task in call.tasks]
     lookup.mark_answered(launcher.caller, ids)
@@ -130,14 +130,14 @@ def _print(call: Call, caller: Caller, max_bytes: int | None, *, as_json: bool) 
     if as_json:
         printing.document(poll.as_document(found, caller))
         return found
-    told = [(shown.run, output.answer(found.views[shown.run["runId"]])) for shown in found.rows]
-    if len(told) == 1:
-        run, text = told[0]
+    answers = [(shown.run, output.answer(found.views[shown.run["runId"]])) for shown in found.rows]
+    if len(answers) == 1:
+        run, text = answers[0]
         reading.print_ended(run, text and ending_text.cut(text, run["runId"], max_bytes))
     else:
         most = max_bytes or (None if printing.is_terminal() else ending_text.MOST_BYTES)
-        reading.print_answer(ending_text.blocks(told, most))
-    used = words.line([run["usage"] for run, _ in told])
+        reading.print_answer(ending_text.blocks(answers, most))
+    used = words.line([run["usage"] for run, _ in answers])
     if used and not printing.is_terminal(printing.ERR):  # the picture has shown it
         printing.lines([used], printing.ERR)
     return found
@@ -185,7 +185,7 @@ class Lines(_Children):
         super().__init__(call)
         self._children = [_Child(task) for task in call.tasks]
         self._ends_only = ends_only
-        self._told: dict[str, tuple[str, str | None]] = {}
+        self._printed: dict[str, tuple[str, str | None]] = {}
 
     def tell(self) -> float:
         """Print the changes; return the time of the next report."""
@@ -195,9 +195,9 @@ class Lines(_Children):
             if run is None or (self._ends_only and (self._alone or not run.ended)):
                 continue
             now = (run.standing.status, run.doing)
-            if self._told.get(run.run_id) == now:
+            if self._printed.get(run.run_id) == now:
                 continue
-            self._told[run.run_id] = now
+            self._printed[run.run_id] = now
             shown = words.SnapshotRow(run.document(time.time()), run.run_id[:8], activity=run.doing)
             _write(f"{words.follow_line(shown, printing.width())}\n")
         return time.monotonic() + _LINES_S

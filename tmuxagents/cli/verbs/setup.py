@@ -82,8 +82,8 @@ class Walk:
             self._offer("Show them in tmux?", lambda: self._tmux(None), tmux.carry_out, suggested=True)
         if "keys" not in self._skipped:
             key = tmux_texts.DEFAULT
-            told = f"your tmux prefix, then {key}: keys for the runs' windows, top and the next run"
-            self._title("Keys", told)
+            effect = f"your tmux prefix, then {key}: keys for the runs' windows, top and the next run"
+            self._title("Keys", effect)
             self._offer("Bind them?", lambda: self._tmux(key), tmux.carry_out, suggested=False)
         if "parents" not in self._skipped:
             self._parents()
@@ -124,8 +124,8 @@ class Walk:
         first = self._agent if is_there else next(iter(self._found))
         if len(self._found) == 1 and is_there:
             return
-        said = "children use it unless a launch or a preset names another"
-        self._title("Default agent", f"{self._agent}: {said if is_there else 'it is not installed'}")
+        effect = "children use it unless a launch or a preset names another"
+        self._title("Default agent", f"{self._agent}: {effect if is_there else 'it is not installed'}")
         chosen = first
         while not self._yes and (answer := self._asked(f"An agent (Enter: {first})")):
             if answer in self._found:
@@ -224,10 +224,11 @@ class Walk:
         try:
             found = make()
             if not found.changes:
-                self._say("nothing to change", *map(plan.left, found.left), *found.warnings)
+                self._say("nothing to change", *map(plan.left_line, found.left), *found.warnings)
             elif self._agrees(question, suggested=suggested):
                 carry_out(found)
-                self._say(*map(plan.said, found.changes), *map(plan.left, found.left), *found.warnings)
+                done = map(plan.done_line, found.changes)
+                self._say(*done, *map(plan.left_line, found.left), *found.warnings)
         except TmuxAgentsError as error:
             self._say(*boundary.lines_of(error))
 

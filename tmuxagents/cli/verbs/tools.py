@@ -56,7 +56,7 @@ def tools_verb(*, template: str | None, as_json: bool) -> None:
 @click.option("--rows", "width", type=click.IntRange(min=1), hidden=True)
 @values.ALWAYS_JSON
 def call_verb(*, tool: str, arguments: str, streams_it: bool, verbose: bool, width: int | None) -> int:
-    """Carry out TOOL of the catalogue with the arguments of a JSON object; Ctrl-C stops its children.
+    """Carry out TOOL with arguments in a JSON object; Ctrl-C stops its children.
 
     The exit code is 0 when the tool was carried out, whatever its children did; a refusal has its own.
     """
@@ -122,7 +122,7 @@ def _with_children(line: dict[str, Any], width: int | None) -> dict[str, Any]:
     default=280.0,
     show_default="280s",
     metavar="TIME",
-    help="Answer a call that takes longer; its agents work on.",
+    help="Answer a call that takes longer; its agents continue.",
 )
 def mcp(*, limit: float) -> None:
     """Serve the tools to an MCP client on stdin and stdout, until it leaves."""

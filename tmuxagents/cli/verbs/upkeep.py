@@ -45,7 +45,7 @@ def doctor_verb(*, as_json: bool) -> int:
 @click.option("--dry-run", is_flag=True, help="Print what would be removed, and remove nothing.")
 @values.JSON
 def prune_verb(*, runs: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
-    """Remove each RUN, or else what is older than keepRuns says, and the windows of runs that have ended."""
+    """Remove each RUN; without RUN, the runs older than keepRuns, and the windows of runs that have ended."""
     caller = lookup.here()
     if not runs and click.get_current_context().info_name == "rm":
         hint = "tmuxagents prune removes what is old"
@@ -75,7 +75,7 @@ _KEY = click.argument("key", metavar="KEY")
 @values.JSON
 @click.pass_context
 def config(context: click.Context, *, as_json: bool) -> None:
-    """Show and change settings. Alone: list them."""
+    """Show and change settings. Without a verb: list them."""
     values.alone(context, list_settings, as_json=as_json)
 
 
@@ -203,7 +203,7 @@ def integrate() -> None:
 def tmux_verb(*, keys: str | None, uninstall: bool, dry_run: bool, as_json: bool) -> None:
     """Show the runs in tmux: counts in its status line, and the status of each window's run.
 
-    In servers that run, and by your configuration in those to come.
+    It changes the running servers and, for later ones, your configuration.
     """
     settings = load.load(os.environ, None)
     found = tmux.plan(os.environ, settings, wanted_tmux(keys, uninstall=uninstall), socket=group.socket())
@@ -276,8 +276,8 @@ def tell(found: Integration, *, dry_run: bool, as_json: bool) -> None:
     if as_json:
         printing.document(found.document(dry_run=dry_run))
         return
-    told = plan.diff(found.changes) if dry_run else map(plan.said, found.changes)
-    lines = [*told, *map(plan.left, found.left)] or ["nothing to change"]
+    changes = plan.diff(found.changes) if dry_run else map(plan.done_line, found.changes)
+    lines = [*changes, *map(plan.left_line, found.left)] or ["nothing to change"]
     printing.lines(safe.text(line) for line in lines)
 
 
