@@ -122,7 +122,7 @@ class Start:
             pane=None if live is None else os.environ,
         )
 
-    def told(self, child: int) -> dict[str, Any]:
+    def started_fields(self, child: int) -> dict[str, Any]:
         """Return the fields of `run_started`, and record the child in the seal."""
         tmux = self._claim.wrapper["tmux"]
         started = process.start_time(child, zombie=True)

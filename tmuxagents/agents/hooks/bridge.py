@@ -238,7 +238,7 @@ class GrowingFile:
 def end(child: subprocess.Popen[bytes] | None) -> None:
     """End a program with its group, if it has not ended, and wait for it. SIGTERM must not end us.
 
-    The program may be a launcher that passes no signal on.
+    The program may be a script that passes no signal on.
     """
     for number in (signal.SIGTERM, signal.SIGKILL):
         if child is None or child.poll() is not None:
