@@ -45,6 +45,7 @@ def test_a_name_counts_before_a_longer_one(home: Home) -> None:
 def test_one_letter_is_too_little(home: Home) -> None:
     named(home, "sessions")
     assert refusal(home, "s").kind == "unknown-run"
+    assert str(refusal(home, "").hint).startswith("this name is empty: ")
 
 
 def test_a_beginning_that_several_names_have_names_them(home: Home) -> None:

@@ -11,7 +11,7 @@ from tests.status.watchers import begun, sleeper, told, wrapped_by
 from tests.top import screens
 from tmuxagents.errors import Unusable
 from tmuxagents.runs import events, writing
-from tmuxagents.top.panes import Detail
+from tmuxagents.top.panes import Detail, RunTable
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -369,3 +369,18 @@ def test_the_scroll_bar_is_at_the_end_with_the_rows(home: Home) -> None:
         assert detail.vertical_scrollbar.position == detail.max_scroll_y > 0
 
     with_top(home, steps, size=(80, 24))
+
+
+@pytest.mark.parametrize("size", [(60, 12), (140, 12)])
+def test_the_scroll_bar_hides_no_end_of_a_row(home: Home, size: tuple[int, int]) -> None:
+    for number in range(12):
+        over(home, f"run-{number}", says("Word " * 40), output="Word " * 40)
+
+    async def steps(app: TopApp, _: Pilot[int]) -> None:
+        table = app.query_one(RunTable)
+        assert table.show_vertical_scrollbar
+        room = table.scrollable_content_region.width
+        rows = [line[:room] for line in screens.lines(app) if line.startswith(" ✓ run-")]
+        assert [row[-1] for row in rows] == ["…"] * (table.size.height - 1)
+
+    with_top(home, steps, size=size)

@@ -30,10 +30,11 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 LAST = "@last"
-# Words that people try in place of a run's name, and the hint for each.
+# Words that come in place of a run's name, and the hint for each.
 _OF_WORD = {
     **dict.fromkeys(("last", "latest", "newest"), "the newest run is called @last"),
     **dict.fromkeys(("all", "*"), "all at once: tmuxagents stop --all, poll --wait, poll --all"),
+    "": "this name is empty: a variable may have no value; tmuxagents poll lists the runs",
 }
 # The variables in which parents name their session. Ours comes first. Codex sets its own for its shells, but
 # not for its MCP servers.

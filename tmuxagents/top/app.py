@@ -118,7 +118,7 @@ class TopApp(App[int]):
             return  # it is closing
         shown, now, main = self.view, self._clock(), self.screen_stack[0]
         runs, detail = main.query_one(RunTable), main.query_one(Detail)
-        runs.show(shown.table(runs.size.width), shown.at, now, shown.nothing())
+        runs.show(shown.table(runs.room(len(shown.entries))), shown.at, now, shown.nothing())
         runs.follow()
         entry = shown.entry
         message = self._message if time.monotonic() < self._message_until else ""

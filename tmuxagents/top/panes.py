@@ -99,6 +99,11 @@ class RunTable(ScrollView):
             if self._line(y) != drawn:
                 self.refresh(Region(0, y, self.size.width, 1))
 
+    def room(self, runs: int) -> int:
+        """Return how wide a line may be, beside the scroll bar if this number of runs needs one."""
+        needs_bar = runs + 1 > self.size.height
+        return self.size.width - needs_bar
+
     @property
     def columns(self) -> list[str]:
         """Return the columns that are shown."""
