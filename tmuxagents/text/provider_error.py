@@ -14,6 +14,7 @@ _DEEPEST = 5
 _CODE = 3  # digits of an HTTP status
 _NOISE = ("error", "http", "status", "code", "api")  # these say only that something failed
 _MARK = '"message":'
+_QUOTE = "\0"  # stands for a quote inside the message; no text on one line has this character
 # Shown as "cancelled": the parent may have been the person at the screen.
 _CANCELLED = "The parent cancelled the call."
 
@@ -31,9 +32,10 @@ def sentence(message: str) -> str:
         return flat
     try:
         inner = _message(jsonline.decode(flat[at:]), 0)
-    except (ValueError, RecursionError):
-        inner = _torn(flat[at:])
-    if inner is None:
+    except (ValueError, RecursionError):  # cut off: the message may still be there, or its beginning
+        rest = flat[at:].partition(_MARK)[2].lstrip().replace('\\"', _QUOTE)
+        inner = rest[1:].partition('"')[0].replace(_QUOTE, '"').strip() if rest.startswith('"') else None
+    if not inner:
         return flat
     words = safe.line(inner).rstrip(".")
     before = flat[:at].strip(" :-,")
@@ -51,15 +53,3 @@ def _message(value: Any, depth: int) -> str | None:
         return None
     found = (_message(value.get(key), depth + 1) for key in _KEYS)
     return next((words for words in found if words), None)
-
-
-def _torn(text: str) -> str | None:
-    """Return the message in a JSON text that was cut off."""
-    at = text.find(_MARK)
-    words = text[at + len(_MARK) :].lstrip() if at >= 0 else ""
-    if not words.startswith('"'):
-        return None
-    end = next(
-        (place for place in range(1, len(words)) if words[place] == '"' and words[place - 1] != "\\"), None
-    )
-    return words[1:end].replace('\\"', '"').strip() or None
