@@ -29,7 +29,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tmuxagents.runs.events import Event
     from tmuxagents.runs.inspect import RunView
 
 _LOOK_S, _IDLE_S = 0.1, 0.4
@@ -56,7 +55,7 @@ class FarWindow:
         self._environment = {**environment, "TMUXAGENTS_HOME": os.path.dirname(os.path.dirname(run_dir))}
         self._terminal = Terminal()
         self._window = StoryWindow(self._terminal, environment)
-        self._follower = Follower(run_dir, self._take)
+        self._follower = Follower(run_dir, lambda event: self._window.take(event, 0))
         self._asked_at: float | None = None
         self._heard_at = time.monotonic()
         self._link_at = 0.0
@@ -82,6 +81,7 @@ class FarWindow:
                 self._paint(run)
                 self._answer_keys(run)
                 if self._follower.has_news():
+                    self._heard_at = time.monotonic()
                     run = self._follower.look()
         except NoSuchRun:  # removed
             return 1
@@ -94,10 +94,6 @@ class FarWindow:
             self._terminal.show(narration.title(f"{how.status} ({how.reason})"))
         self._terminal.leave(_LEAVE_S)
         return 0
-
-    def _take(self, event: Event) -> None:
-        self._heard_at = time.monotonic()
-        self._window.take(event, 0)
 
     def _paint(self, run: RunView) -> None:
         now = time.monotonic()

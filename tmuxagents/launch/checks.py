@@ -118,7 +118,9 @@ def refuse_namesake(book: Registry, caller: Caller, request: LaunchRequest) -> N
         raise BadRequest(message, kind="bad-argument", hint="add a letter that is not a to f", field="name")
     namesakes = [row for row in book.named(name) if row.project == request.project]
     if any(lookup.is_active(row, caller, book) for row in namesakes):
-        raise _taken(request)
+        message = f'An active run of this project has the name "{name}" already.'
+        hint = "choose another, or stop that one"
+        raise BadRequest(message, kind="bad-argument", hint=hint, field="name")
 
 
 def keep_name(caller: Caller, request: LaunchRequest, name: str | None) -> tuple[LaunchRequest, list[str]]:
@@ -178,9 +180,3 @@ def warn_of_others(names: Sequence[str]) -> str:
     who = " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
     work = "works" if len(names) == 1 else "work"
     return f"{who} already {work} in this directory (--after {names[0]} waits, --cwd DIR works elsewhere)"
-
-
-def _taken(request: LaunchRequest) -> BadRequest:
-    message = f'An active run of this project has the name "{request.name}" already.'
-    hint = "choose another, or stop that one"
-    return BadRequest(message, kind="bad-argument", hint=hint, field="name")

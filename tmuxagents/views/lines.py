@@ -184,8 +184,15 @@ def call_picture(children: Sequence[ChildView], height: int) -> list[Line]:
     room = height - len(head)
     busy_first = sorted(children, key=lambda child: child.run["status"] in records.ENDED)
     shown = busy_first if len(children) <= room else busy_first[: max(0, room - 1)]
+    lines = []
+    for child in shown:
+        line = call_title(child)
+        doing = next((row.text.strip() for row in reversed(child.lines) if row.text.strip()), "")
+        if doing and child.run["status"] not in records.ENDED:
+            line.append((_DIM, f"  {doing}"))
+        lines.append(line)
     more = [] if len(shown) == len(children) else [[(_DIM, f"… {len(children) - len(shown)} more")]]
-    return [*head, *map(_one_line, shown), *more]
+    return [*head, *lines, *more]
 
 
 def call_summary(children: Sequence[ChildView]) -> Line:
@@ -239,10 +246,3 @@ def call_title(child: ChildView) -> Line:
         (_RED if "31" in colour else _PLAIN, f"  {how}"),
         (_DIM, aside),
     ]
-
-
-def _one_line(child: ChildView) -> Line:
-    doing = next((row.text.strip() for row in reversed(child.lines) if row.text.strip()), "")
-    if child.run["status"] in records.ENDED or not doing:
-        return call_title(child)
-    return [*call_title(child), (_DIM, f"  {doing}")]
