@@ -49,7 +49,9 @@ class TopRuns:
         """Read the runs. `ended` adds those that ended long ago; `everywhere` adds those of all projects."""
         if self._asked != (everywhere, ended):
             self._asked, self._cursor = (everywhere, ended), None
-        found, warnings = lookup.with_registry(self.caller, self._ask)
+        found, warnings = lookup.with_registry(
+            self.caller, lambda registry: self._ask(registry, everywhere=everywhere, ended=ended)
+        )
         found = ensure_watcher(found, warnings, self.caller)
         self._cursor, self._total = found.cursor, found.counts["total"]
         self.live = [run_id for run_id in reversed(found.active) if run_id in self._known]
@@ -65,8 +67,7 @@ class TopRuns:
             warnings=found.warnings,
         )
 
-    def _ask(self, registry: Registry) -> Snapshot:
-        everywhere, ended = self._asked or (False, False)
+    def _ask(self, registry: Registry, *, everywhere: bool, ended: bool) -> Snapshot:
         query = poll.query_of(self.caller, (), everywhere=everywhere, ended=ended, wanted=DOCUMENTS)
         builder = SnapshotBuilder(registry, query, self.caller)
         found = builder.snapshot
