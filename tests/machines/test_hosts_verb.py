@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.apart import running
 from tests.harness import PATH, SCRIPTED, eventually, real_pi
 from tests.machines.lab import Lab
 from tests.terminal import Terminal
@@ -349,11 +350,8 @@ def test_an_installation_that_is_broken_off_keeps_nothing(near: NearDesk) -> Non
     share = near.lab.home / ".local/share/tmuxagents"
     words = [COMMAND, "hosts", "add", "box", "--yes"]
     nothing = subprocess.DEVNULL
-    with subprocess.Popen(
-        words, env=near.environment, stdin=nothing, stdout=nothing, stderr=nothing
-    ) as adding:
+    with running(words, env=near.environment, stdin=nothing, stdout=nothing, stderr=nothing):
         eventually(lambda: list(share.glob("far/.making-*/lib/*/site-packages/*")), 60)
-        adding.kill()
     near.lab.mend()
     eventually(lambda: not share.exists(), 60)
     assert hosts.read_hosts(near.environment) == {}

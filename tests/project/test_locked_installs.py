@@ -58,6 +58,13 @@ def carried_out(environment: Path, *words: str, **variables: str) -> subprocess.
     )
 
 
+def test_a_network_that_does_not_answer_is_given_up(environment: Path) -> None:
+    line = "environment_patience=0.3; logged pip patiently sleep 600"
+    done = carried_out(environment, "eval", line)
+    said = f"bash: pip was not over after 0.3; all it said is in {environment}/log/pip.log\n"
+    assert (done.returncode, done.stderr) == (1, said)
+
+
 def test_a_wheel_that_is_not_the_locked_one_is_not_installed(environment: Path, tmp_path: Path) -> None:
     wheel = tmp_path / "thing-1.0-py3-none-any.whl"
     with zipfile.ZipFile(wheel, "w") as archive:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests import hung
+from tests.apart import running
 from tests.harness import REPOSITORY
 
 if TYPE_CHECKING:
@@ -68,9 +69,8 @@ def test_a_verb_that_hangs_says_where(home: Home) -> None:
 
 def test_who_holds_the_streams_of_one_that_has_ended_is_named() -> None:
     reading, writing = os.pipe()
-    with subprocess.Popen(["sleep", "60"], stdout=writing) as holder:
+    with running(["sleep", "60"], stdout=writing) as holder:
         os.close(writing)
         note = hung.told(1, {reading: "stdout"}, reading, has_ended=True)
-        holder.kill()
     os.close(reading)
     assert note == f"process 1 has ended\nstdout is held by {holder.pid} (sleep 60)"

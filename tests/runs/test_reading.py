@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import pytest
 
+from tests.apart import running
 from tests.status.watchers import validator
 from tmuxagents import cli
 from tmuxagents.cli import boundary
@@ -201,7 +202,7 @@ def test_following_is_ended_by_ctrl_c_with_130(home: Home) -> None:
     run = home.run("begin\nanswer toolUse first\nsleep 60").start()
     run.wait_for("assistant_text")
     argv = [COMMAND, "events", "-f", run.run_id]
-    with subprocess.Popen(argv, env=home.environment, cwd=home.project, stdout=subprocess.PIPE) as follower:
+    with running(argv, env=home.environment, cwd=home.project, stdout=subprocess.PIPE) as follower:
         assert follower.stdout is not None
         follower.stdout.readline()
         follower.send_signal(signal.SIGINT)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.apart import running
 from tests.damage import a_folder_in_its_place, deleted, emptied, garbage, of_a_newer_program
 from tests.harness import eventually, waits_for
 from tests.status.watchers import (
@@ -387,7 +388,7 @@ def test_a_removed_run_is_waited_for_no_longer_and_did_not_complete(home: Home, 
     run = home.run("done fine")
     argv = [*COMMAND, *verb.split(), run.run_id]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(argv, cwd=home.project, env=home.environment, **pipes) as waiter:
+    with running(argv, cwd=home.project, env=home.environment, **pipes) as waiter:
         eventually(lambda: registry_knows(home, run))
         shutil.rmtree(run.folder)
         said, warned = waiter.communicate(timeout=20)

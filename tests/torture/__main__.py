@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scripts import limits
 from tests.harness import ModelServer
 from tests.torture import attaches, far, fuzz, matrix, memory, scale, scripted, walls
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from tests.torture.matrix import Case, Outcome
 
+CASE_S = 1800  # all of them take 20 minutes
 PARTS = ("endings", "faults", "calls", "races", "storms", "attaches", "scale", "walls", "machines", "figures")
 
 
@@ -154,7 +156,8 @@ def carry_all_out(cases: Iterable[Case], jobs: int) -> Iterator[Outcome]:
 
 def carry_out(case: Case) -> Outcome:
     """Carry out one case; say at once what was wrong."""
-    outcome = case.carry_out()
+    with limits.within(CASE_S, f"torture: {case.kind}: {case.name}"):
+        outcome = case.carry_out()
     for line in outcome.wrong:
         print(f"WRONG {case.kind}: {case.name}: {line}", file=sys.stderr, flush=True)
     return outcome

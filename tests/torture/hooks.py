@@ -13,6 +13,7 @@ import signal
 import subprocess
 from typing import TYPE_CHECKING
 
+from tests.apart import running
 from tests.harness import Home, alive, eventually
 from tests.torture import check_documents
 from tests.torture.faults import Fault
@@ -141,12 +142,11 @@ def watcher_with(*specs: str) -> Callable[[Fleet], None]:
         state = str(fleet.home.state)
         environment = watcher_lock.surroundings(state, fleet.home.environment)
         variables = {fault_injection.VARIABLE: ",".join(specs), fault_injection.LOG: str(log)}
-        with subprocess.Popen(watcher_lock.argv(state), env=environment | variables) as watcher:
+        with running(watcher_lock.argv(state), env=environment | variables) as watcher:
             eventually(lambda: watcher.poll() is not None or fleet.home.watcher() is not None)
             fleet.open("a")
             fleet.well()
             came = log.exists()
-            watcher.kill()
         if not came:
             raise NotProvoked("the watcher has made no such call")
 

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scripts import limits
 from tests.harness import Home, ModelServer, TmuxServer, real_pi
 from tests.torture import alone, attaches, endings, hooks, readers, real, scripted, storm, windows
 from tests.torture.fleet import LEFT, NotProvoked
@@ -33,6 +34,7 @@ class Case:
         begun = time.monotonic()
         unprovoked = untried = None
         with tempfile.TemporaryDirectory(prefix="torture-", ignore_cleanup_errors=True) as folder:
+            limits.homes.add(Path(folder))
             try:
                 wrong = self._act(Path(folder))
             except NotProvoked as why:

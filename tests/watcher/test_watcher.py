@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.apart import apart
+from tests.apart import apart, running
 from tests.harness import alive, eventually
 from tests.status.watchers import counts, document, told, wrapped_by
 from tests.watcher.lookouts import Lookout, end, record, settle, shown, working
@@ -368,7 +368,7 @@ def test_no_run_is_unseen_that_begins_while_it_leaves(watched: Lookout) -> None:
 
 def test_a_reader_that_finds_something_to_conclude_starts_it(watched: Lookout) -> None:
     run = watched.home.run("x")
-    with subprocess.Popen(["sleep", "1000"]) as sleeper:
+    with running(["sleep", "1000"]) as sleeper:
         wrapped_by(run, sleeper.pid)
         assert document(watched.home, "poll")["counts"] == counts(queued=1)
         assert watched.home.watcher() is None

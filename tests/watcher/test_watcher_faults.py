@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.apart import apart
+from tests.apart import apart, running
 from tests.harness import eventually, stop
 from tests.status.watchers import begun, command, counts, registry_of, told, wrapped_by
 from tests.watcher.lookouts import Lookout, end, record, settle, working
@@ -49,7 +49,7 @@ def at_work(watched: Lookout, number: int, pid: int) -> list[Run]:
 
 
 def test_nothing_is_lost_when_the_queue_of_events_overflows(watched: Lookout) -> None:
-    with subprocess.Popen(["sleep", "1000"]) as sleeper:
+    with running(["sleep", "1000"]) as sleeper:
         scout, *runs = at_work(watched, 41, sleeper.pid)
         pid, started = watched.start()
         eventually(lambda: watched.has_saved(scout, status="running"))
@@ -293,7 +293,7 @@ def test_a_registry_that_is_locked_for_long_delays_no_announcement(watched: Look
 def test_odd_things_below_runs_keep_nobody_from_being_seen(watched: Lookout) -> None:
     runs = watched.home.run("x").folder.parent
     odd = [watched.home.run("x") for _ in range(8)]
-    with subprocess.Popen(["sleep", "1000"]) as sleeper:
+    with running(["sleep", "1000"]) as sleeper:
         for run in odd[:7]:
             wrapped_by(run, sleeper.pid)
         (odd[0].folder / "result.json").write_bytes(os.urandom(5000))
@@ -334,7 +334,7 @@ def test_a_plan_with_an_odd_name_of_a_server_ends_no_watcher(watched: Lookout, l
 
 def test_a_run_that_somebody_else_is_concluding_is_tried_again(watched: Lookout) -> None:
     stuck = watched.home.run("x")
-    with subprocess.Popen(["sleep", "1000"]) as sleeper:
+    with running(["sleep", "1000"]) as sleeper:
         wrapped_by(stuck, sleeper.pid)
         told(stuck, begun())
         held = writing.lock(str(stuck.folder), 0)

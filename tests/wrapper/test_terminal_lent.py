@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import pty
 import select
-import subprocess
 import sys
 import termios
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.apart import running
 from tests.harness import REPOSITORY, eventually
 from tmuxagents.wrapper.terminal import Terminal
 
@@ -58,7 +58,7 @@ def line() -> Iterator[tuple[int, int]]:
 def test_a_child_that_is_killed_leaves_a_usable_terminal(line: tuple[int, int]) -> None:
     master, slave = line
     argv = ["setsid", "-c", sys.executable, "-c", LENDS]
-    with subprocess.Popen(argv, stdin=slave, stdout=slave, stderr=slave, cwd=REPOSITORY) as program:
+    with running(argv, stdin=slave, stdout=slave, stderr=slave, cwd=REPOSITORY) as program:
         seen = b""
 
         def more() -> bytes:
