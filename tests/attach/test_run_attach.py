@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import termios
 from typing import TYPE_CHECKING
 
 from tests.harness import eventually
 from tests.status.watchers import checked
-from tests.terminals import Room, inside
+from tests.terminals import Room, inside, stopped
 
 if TYPE_CHECKING:
     from tests.harness import TmuxServer
@@ -55,6 +57,22 @@ def test_who_cancels_the_call_gets_the_terminal_back(room: Room) -> None:
     assert person.left() == 143
     assert room.result(run_id)["reason"] == "parent"
     assert "  cancelled after " in person.text
+
+
+def test_who_cancels_the_call_gets_the_terminal_back_from_a_server_that_does_not_answer(room: Room) -> None:
+    person = room.person("run", "--attach", "begin\nanswer toolUse so far\nsleep 600", TERM="xterm-256color")
+    run_id, window = run_of(room)
+    room.looks_at(person, window)
+    with stopped(int(room.tmux("display-message", "-p", "#{pid}"))):
+        person.process.send_signal(signal.SIGTERM)
+        assert person.left() == 143
+    assert room.result(run_id)["reason"] == "parent"
+    assert person.text.rindex("\x1b[?1049l") > person.text.rindex("\x1b[?1049h")
+    handle = os.open(person.name, os.O_RDONLY | os.O_NOCTTY)
+    modes = termios.tcgetattr(handle)[3]
+    os.close(handle)
+    assert modes & termios.ICANON
+    assert modes & termios.ECHO
 
 
 def test_inside_tmux_the_client_is_switched_and_the_call_waits_where_it_is(

@@ -13,10 +13,13 @@ import subprocess
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
 
 _NOT_STARTED = (126, 127)  # the exit codes of a shell for a program that it cannot start
+_ENDS_WITHIN_S = 3.0
+# What a killed program leaves: its screen, a hidden cursor, reports of the mouse, marks around what is pasted.
+_GIVEN_BACK = b"\x1b[0m\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[?1049l\x1b[?25h"
 
 
 def become(argv: list[str], environment: Mapping[str, str]) -> NoReturn:
@@ -66,6 +69,7 @@ class Beside:
         self, argv: Sequence[str], environment: Mapping[str, str] | None = None, *, reads: bool = False
     ) -> None:
         stdin = None if reads else subprocess.DEVNULL
+        self._modes = _modes() if reads else None
         self._process = subprocess.Popen(argv, stdin=stdin, env=environment)
 
     @property
@@ -74,9 +78,34 @@ class Beside:
         return self._process.poll() is not None
 
     def end(self) -> None:
-        """End the program."""
+        """End the program; kill it if it stays, as a client of tmux does whose server is stopped."""
         self._process.terminate()
-        self._process.wait()
+        try:
+            self._process.wait(_ENDS_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+            if self._modes is not None:
+                _give_back(self._modes)
+
+
+def _modes() -> list[Any] | None:
+    """Return the modes of our terminal, if stdin is one."""
+    import termios  # noqa: PLC0415  (for a person who looks at a run meanwhile, and nobody else)
+
+    try:
+        return termios.tcgetattr(0)
+    except termios.error:
+        return None
+
+
+def _give_back(modes: list[Any]) -> None:
+    """Restore a terminal that a killed program has left in its own state."""
+    import termios  # noqa: PLC0415  (as above)
+
+    termios.tcsetattr(0, termios.TCSANOW, modes)
+    with contextlib.suppress(OSError):
+        os.write(1, _GIVEN_BACK)
 
 
 def lend(argv: Sequence[str]) -> str | None:
