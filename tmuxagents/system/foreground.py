@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _NOT_STARTED = (126, 127)  # the exit codes of a shell for a program that it cannot start
 _ENDS_WITHIN_S = 3.0
-# What a killed program leaves: its screen, a hidden cursor, reports of the mouse, marks around what is pasted.
+# What a killed program leaves: its screen, a hidden cursor, reports of the mouse, marks around a paste.
 _GIVEN_BACK = b"\x1b[0m\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[?1049l\x1b[?25h"
 
 
@@ -91,7 +91,7 @@ class Beside:
 
 def _modes() -> list[Any] | None:
     """Return the modes of our terminal, if stdin is one."""
-    import termios  # noqa: PLC0415  (for a person who looks at a run meanwhile, and nobody else)
+    import termios  # noqa: PLC0415  (only for `run --attach`)
 
     try:
         return termios.tcgetattr(0)
