@@ -124,7 +124,7 @@ def _out(run: RunView) -> str:
 
 
 def _short(run: RunView) -> str:
-    return words.short_id(run.run_id, ())
+    return words.short_id(run.run_id)
 
 
 # --- the viewer ---

@@ -131,7 +131,7 @@ def search(
     pattern = re.compile(re.escape(word), 0 if word != word.lower() else re.IGNORECASE)
     found = False
     for row in reversed(rows):
-        name = f"{words.short_id(row.run_id, ())} {words.title(row.name, row.task)}"
+        name = f"{words.short_id(row.run_id)} {words.title(row.name, row.task)}"
         for line in _matches(caller, row, word):
             found = True
             if as_json:

@@ -206,7 +206,7 @@ def title(row: Row, now: float) -> str:
     seconds = row.elapsed_s if row.elapsed_s is not None else max(0.0, now - (row.started_at or now))
     minutes, rest = divmod(int(seconds), 60)
     lasted = f"{minutes}m {rest:02}s" if minutes else f"{rest}s"
-    name = row.name or words.short_id(row.run_id, ())
+    name = row.name or words.short_id(row.run_id)
     return f"{_SIGNS[status]} {name} · {status} · {lasted}"
 
 

@@ -57,7 +57,7 @@ class SnapshotRow:
 # --- ids --------------------------------------------------------------------------------------------------
 
 
-def short_id(run_id: str, others: Iterable[str]) -> str:
+def short_id(run_id: str, others: Iterable[str] = ()) -> str:
     """Return a beginning of an id that no other id has."""
     others = tuple(others)
     for length in range(SHORT_ID, len(run_id)):

@@ -125,7 +125,7 @@ def answer_question(run_dir: str, reply: Sequence[str], *, by: str) -> tuple[Run
 
 def _chosen(run: RunView, given: Sequence[str]) -> tuple[dict[str, Any], str]:
     """Return the question that is meant, and the answer: the id of an option if it names one."""
-    short = words.short_id(run.run_id, ())
+    short = words.short_id(run.run_id)
     if run.ended:
         raise NotPossible(f"Run {run.run_id} has ended: it asks nothing.", kind="run-ended", field="runId")
     asks = run.state.asks
@@ -172,7 +172,7 @@ def check(text: str) -> None:
 
 def refuse(run: RunView) -> None:
     """Refuse a run whose child takes no messages."""
-    short = words.short_id(run.run_id, ())
+    short = words.short_id(run.run_id)
     if run.ended:
         raise _has_ended(f"Run {run.run_id} has ended", run)
     if run.plan.driver != LIVE:
@@ -197,12 +197,12 @@ def wake(run: RunView) -> None:
 
 
 def _has_ended(message: str, run: RunView) -> NotPossible:
-    hint = f"tmuxagents resume {words.short_id(run.run_id, ())} continues its session"
+    hint = f"tmuxagents resume {words.short_id(run.run_id)} continues its session"
     return NotPossible(f"{message}: {run.standing.status}.", kind="run-ended", hint=hint, field="runId")
 
 
 def _not_taken(run: RunView) -> NotPossible:
-    short = words.short_id(run.run_id, ())
+    short = words.short_id(run.run_id)
     if run.standing.status == records.QUEUED:
         why, hint = "it has not started yet, and gets the message when it does", None
     elif run.state.needs_input:

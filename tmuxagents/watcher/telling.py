@@ -136,7 +136,7 @@ class Telling:
 
 def label(row: Row) -> str:
     """Return the name of a run in a status line."""
-    return row.name or row.preset or words.short_id(row.run_id, ())
+    return row.name or row.preset or words.short_id(row.run_id)
 
 
 def _servers(row: Row) -> set[str]:

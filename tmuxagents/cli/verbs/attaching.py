@@ -81,10 +81,10 @@ def _show_there(run: RunView, caller: Caller, *, read_only: bool) -> NoReturn:
     from tmuxagents.machines import requests, ssh  # noqa: PLC0415  (most runs work here)
 
     if not run.is_far:
-        message = f"Run {words.short_id(run.run_id, ())} has no window on another machine."
+        message = f"Run {words.short_id(run.run_id)} has no window on another machine."
         raise BadRequest(message, kind="usage", hint="leave out --there")
     if terminal() is None:
-        here(f"{_COMMAND} --there {words.short_id(run.run_id, ())}")
+        here(f"{_COMMAND} --there {words.short_id(run.run_id)}")
     host = requests.host_of(run, os.environ)
     seen.see(run.run_dir, caller)
     verb = ["attach", *(["--read-only"] if read_only else []), run.run_id]
@@ -97,7 +97,7 @@ def _reopen(run: RunView, caller: Caller, *, read_only: bool, as_json: bool) -> 
     from tmuxagents.launch import resume  # noqa: PLC0415  (as above)
 
     # Checked first: without a viewer, nothing is launched.
-    viewer = here(f"{_COMMAND} --resume {words.short_id(run.run_id, ())}")
+    viewer = here(f"{_COMMAND} --resume {words.short_id(run.run_id)}")
     how, launched = resume.reopen(options.launcher(), run.run_id)
     printing.warn(launched.warnings)
     printing.lines([how], printing.ERR)
@@ -121,7 +121,7 @@ def show(
     target, warnings = attaching.find_window(run)
     printing.warn(warnings)
     if target is not None:
-        viewer = viewer or here(f"{_COMMAND} {words.short_id(run.run_id, ())}")
+        viewer = viewer or here(f"{_COMMAND} {words.short_id(run.run_id)}")
         seen.see(run.run_dir, caller)
         _show(run, target, viewer, read_only=read_only)
     elif not as_json:

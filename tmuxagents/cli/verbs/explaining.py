@@ -142,7 +142,7 @@ def runs(context: click.Context, incomplete: str) -> list[CompletionItem]:
     for row in sorted(rows, key=lambda row: row.status in ENDED):
         if row.status in ENDED if verb in _OF_ACTIVE else row.status not in ENDED and verb in _OF_ENDED:
             continue
-        short = run_words.short_id(row.run_id, ())
+        short = run_words.short_id(row.run_id)
         # The id of a run that has a name is offered only once its beginning is typed.
         word = short if row.name is None or (incomplete and short.startswith(incomplete)) else row.name
         words.setdefault(word, f"{row.status} {row.activity or ''}")

@@ -98,7 +98,7 @@ def agents(*, alone: bool) -> None:
 
 def _attach(talk: ParentTalk, run: RunView) -> None:
     """Switch the person's tmux client to the run's window. If pi is not in tmux, say how to see it."""
-    command = f"tmuxagents attach {words.short_id(run.run_id, ())}"
+    command = f"tmuxagents attach {words.short_id(run.run_id)}"
     target, _ = attach.find_window(run)
     if target is None:
         talk.say(f"Its window is gone. In another terminal: {command}", WARNING)

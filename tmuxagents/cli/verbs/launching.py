@@ -113,7 +113,7 @@ def tell(launched: Launched, caller: Caller, *, as_json: bool, how: str | None =
     `how`: how the run continues a session.
     """
     run_id, plan = launched.run.run_id, launched.run.plan
-    attach = f"tmuxagents attach {words.short_id(run_id, ())}"
+    attach = f"tmuxagents attach {words.short_id(run_id)}"
     if as_json:
         from tmuxagents.registry import sessions  # noqa: PLC0415  (a launch is to be quick)
         from tmuxagents.status import poll  # noqa: PLC0415  (as above)
@@ -126,7 +126,7 @@ def tell(launched: Launched, caller: Caller, *, as_json: bool, how: str | None =
         return
     printing.warn(launched.warnings)
     printing.lines([how] if how else [], printing.ERR)
-    called = plan.name if plan.name and plan.name.isascii() else words.short_id(run_id, ())
+    called = plan.name if plan.name and plan.name.isascii() else words.short_id(run_id)
     made = launched.run
     is_there = made.is_far and (made.machine or {}).get("state") == records.SUBMITTED
     status = records.RUNNING if is_there else made.standing.status

@@ -180,7 +180,7 @@ def stop(*, runs: tuple[str, ...], all_of_them: bool, others: bool, everywhere: 
     for run in before if runs else ():
         if not run.ended and run.plan.owner != caller.owner:  # the caller may have meant another run
             whose = f"another parent session, {run.plan.owner}" if run.plan.owner else "no parent session"
-            printing.warn([f"{words.short_id(run.run_id, ())} belonged to {whose}"])
+            printing.warn([f"{words.short_id(run.run_id)} belonged to {whose}"])
     stopped = stopping.stop(folders)
     ids = [run.run_id for run in stopped]
     # The caller knows the ending of a run that it stops. A run that had finished before has an unread answer.
@@ -204,7 +204,7 @@ def _active(caller: Caller, *, everywhere: bool, others: bool) -> list[str]:
     if not everywhere and not others and caller.owner is None:
         owned = [row.run for row in found.rows if row.run["owner"] is not None]
     if owned:
-        named = (f"{words.short_id(run['runId'], ())} ({answers.label(run)})" for run in owned)
+        named = (f"{words.short_id(run['runId'])} ({answers.label(run)})" for run in owned)
         message = f"left alone, because other parents launched them: {', '.join(named)}"
         printing.warn([f"{message}; stop --all --others stops them, too"])
     left = {run["runId"] for run in owned}
