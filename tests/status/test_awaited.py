@@ -165,12 +165,12 @@ def test_a_poll_is_the_same_document_whether_the_registry_stored_its_runs_or_not
         settled([home.state / "runs", *(run.folder for run in runs), whole.folder])
         command(home, "poll", "-a")
         caller = lookup.Caller(home.environment, str(home.project))
-        query = poll.query_of(caller, (), ended=True, wanted=DOCUMENTS)
+        query = poll.query_of(caller, ended=True, wanted=DOCUMENTS)
         found = snapshot.take(query, caller)
         assert runs[0].run_id not in found.views  # its document came from the registry; the others were read
         assert set(found.json) == {runs[0].run_id}
         assert poll.as_json(found, caller) == jsonline.encode(poll.as_document(found, caller))
-        complete = snapshot.take(poll.query_of(caller, (), ended=True), caller)
+        complete = snapshot.take(poll.query_of(caller, ended=True), caller)
         ours, theirs = poll.as_document(found, caller), poll.as_document(complete, caller)
         for changing in (ours, theirs):
             changing["at"] = changing["cursor"] = 0

@@ -197,7 +197,7 @@ def find_viewer(environment: Mapping[str, str], terminal: str | None, *, hint: s
 
 def live_runs(caller: Caller) -> Snapshot:
     """Return the active runs of the caller's scope; raise if there is none."""
-    found = take(poll.query_of(caller, ()), caller)
+    found = take(poll.query_of(caller), caller)
     if found.rows:
         return found
     if found.elsewhere:

@@ -125,7 +125,7 @@ def _order(caller: Caller) -> list[rules.Key]:
 
 def _failed(caller: Caller) -> list[Row]:
     """Return the failed runs; call it after a snapshot, which has found the latest endings."""
-    scope = poll.query_of(caller, ()).scope
+    scope = poll.query_of(caller).scope
     newest, _ = lookup.with_registry(caller, lambda book: book.rows(scope, limit=_NEWEST))
     return [row for row in newest if row.status == FAILED]
 

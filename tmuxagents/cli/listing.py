@@ -150,7 +150,7 @@ def statusline(*, everywhere: bool, as_json: bool) -> int:
     """Print the status text; return the exit code."""
     caller = lookup.here()
     scope = None if everywhere else polling.server_scope(os.environ)
-    asked = polling.query_of(caller, (), everywhere=everywhere)
+    asked = polling.query_of(caller, everywhere=everywhere)
     found = take(Query(scope or asked.scope, active=False, wanted=_wanted(as_json=as_json)), caller)
     printing.warn(found.warnings)
     if as_json:

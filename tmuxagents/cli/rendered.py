@@ -123,7 +123,7 @@ def search(
 
     `run_dirs`: the runs to search; None: all of the caller's. Case matters only if the word has capitals.
     """
-    scope = poll.query_of(caller, (), everywhere=everywhere).scope
+    scope = poll.query_of(caller, everywhere=everywhere).scope
     if run_dirs is not None:
         scope = poll.named(map(os.path.basename, run_dirs)).scope
     rows, _ = with_registry(caller, lambda registry: registry.rows(scope))

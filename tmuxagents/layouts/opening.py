@@ -294,7 +294,7 @@ def run_tiles(environment: Mapping[str, str], folder: str) -> RunTiles | None:
 
 def newest(caller: Caller) -> str | None:
     """Return the newest run of the caller's scope, None if there is none."""
-    scope = poll.query_of(caller, ()).scope
+    scope = poll.query_of(caller).scope
 
     def ask(book: Registry) -> str | None:
         return next((row.run_id for row in book.rows(scope, limit=1)), None)

@@ -44,7 +44,7 @@ MOST_BYTES = 256 * 1024
 def listed(caller: Caller, environment: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return the resources of the caller's latest runs, the newest first."""
     nesting.check(environment, caller.runs)
-    scope = poll.query_of(caller, ()).scope
+    scope = poll.query_of(caller).scope
     rows, _ = lookup.with_registry(caller, lambda book: list(book.rows(scope, limit=MOST_RUNS)))
     return [
         {

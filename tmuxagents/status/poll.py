@@ -29,7 +29,7 @@ ROUND_S = 1.0  # while following: at most one line a second for each run
 
 def query_of(  # noqa: PLR0913  (one parameter per choice)
     caller: Caller,
-    references: Iterable[str],
+    references: Iterable[str] = (),
     *,
     everywhere: bool = False,
     others: bool = False,
@@ -79,7 +79,7 @@ def server_scope(environment: Mapping[str, str]) -> Scope | None:
 
 def counts(caller: Caller) -> dict[str, int]:
     """Return the counts for a receipt: those of the caller's own scope."""
-    query = query_of(caller, ())
+    query = query_of(caller)
     return lookup.with_registry(
         caller, lambda registry: SnapshotBuilder(registry, query, caller).snapshot.counts
     )[0]

@@ -68,7 +68,7 @@ class TopRuns:
         )
 
     def _ask(self, registry: Registry, *, everywhere: bool, ended: bool) -> Snapshot:
-        query = poll.query_of(self.caller, (), everywhere=everywhere, ended=ended, wanted=DOCUMENTS)
+        query = poll.query_of(self.caller, everywhere=everywhere, ended=ended, wanted=DOCUMENTS)
         builder = SnapshotBuilder(registry, query, self.caller)
         found = builder.snapshot
         rows: Iterable[Row] = ()

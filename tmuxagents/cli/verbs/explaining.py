@@ -134,7 +134,7 @@ def runs(context: click.Context, incomplete: str) -> list[CompletionItem]:
     from tmuxagents.status import poll  # noqa: PLC0415  (as above)
 
     caller = lookup.here()
-    scope = poll.query_of(caller, ()).scope
+    scope = poll.query_of(caller).scope
     # Not through a snapshot, which would record that the endings were seen.
     rows, _ = lookup.with_registry(caller, lambda book: book.rows(scope, limit=_MOST))
     verb = context.info_name or ""

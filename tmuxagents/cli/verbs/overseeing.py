@@ -195,7 +195,7 @@ def stop(*, runs: tuple[str, ...], all_of_them: bool, others: bool, everywhere: 
 
 def _active(caller: Caller, *, everywhere: bool, others: bool) -> list[str]:
     """Return the active runs that --all stops, and warn about the others. Raise if none can be stopped."""
-    found = take(poll.query_of(caller, (), everywhere=everywhere, others=others), caller)
+    found = take(poll.query_of(caller, everywhere=everywhere, others=others), caller)
     if found.others is not None and found.others["active"]:
         printing.warn(
             [f"left alone: {found.others['active']} of other parents here; --others stops them, too"]
