@@ -126,9 +126,9 @@ class Companion:
         rows = {row.run_id: row for row in registry.rows(self._query.scope, limit=_NEWEST)}
         recent = [row.run_id for row in rows.values() if row.created_at >= self._since]
         candidates = dict.fromkeys((*self._memory.open, *found.active, *recent))
-        there = [one for one in candidates if builder.sees(one, rows.get(one) or registry.row(one))]
-        self._gone = [run_id for run_id in candidates if run_id not in there]
-        read = ((run_id, found.registry_rows[run_id]) for run_id in there)
+        existing = [one for one in candidates if builder.sees(one, rows.get(one) or registry.row(one))]
+        self._gone = [run_id for run_id in candidates if run_id not in existing]
+        read = ((run_id, found.registry_rows[run_id]) for run_id in existing)
         self._news = [
             run_id for run_id, row in read if self._memory.is_news(run_id, row.status, settled=row.settled)
         ]
@@ -185,8 +185,8 @@ class Memory:
             run_id, status = data.get("runId"), data.get("status")
             if not isinstance(run_id, str) or status not in records.STATUSES:
                 continue
-            known = self.runs.get(run_id)
-            announced = known is not None and known.announced
+            last = self.runs.get(run_id)
+            announced = last is not None and last.announced
             if kind == CHANGED:
                 announced = announced or status in records.ENDED or data.get("settled") is True
             self.runs[run_id] = LastReport(status=status, announced=announced)

@@ -76,22 +76,22 @@ class LineReader(Reader):
 
     def call(self, call_id: Any, tool: Any, args: Any, now: float) -> list[Event]:
         """Report a tool call, once."""
-        known, name = raw_json.key(call_id), raw_json.word(tool) or "tool"
-        if known is not None:
-            if known in self.calls:
+        known_id, name = raw_json.key(call_id), raw_json.word(tool) or "tool"
+        if known_id is not None:
+            if known_id in self.calls:
                 return []
-            raw_json.remember(self.calls, known, (name, now))
-        return [events.tool_call(known, name, raw_json.table(args))]
+            raw_json.remember(self.calls, known_id, (name, now))
+        return [events.tool_call(known_id, name, raw_json.table(args))]
 
     def result(self, call_id: Any, text: str, now: float, *, failed: bool, tool: Any = None) -> list[Event]:
         """Report the end of a tool call. Ignore a call that was never reported, or is over."""
-        known = raw_json.key(call_id)
-        name, began = self.calls.pop(known or "", (None, None))
+        known_id = raw_json.key(call_id)
+        name, began = self.calls.pop(known_id or "", (None, None))
         if name is None:
             return []
         lasted = None if began is None else round((now - began) * 1000)
         name = raw_json.word(tool) or name
-        return [events.tool_result(known, name, is_error=failed, text=text, duration_ms=lasted)]
+        return [events.tool_result(known_id, name, is_error=failed, text=text, duration_ms=lasted)]
 
     def works_again(self) -> list[Event]:
         """Report that a settled child works again."""

@@ -102,14 +102,14 @@ class EnvelopeReader(LineReader):
             self._is_cut |= raw.get("error") == "max_output_tokens"
             return reported
         self.model = raw_json.word(message.get("model")) or self.model
-        known = raw_json.key(message.get("id"))
+        message_id = raw_json.key(message.get("id"))
         for block in raw_json.blocks(message.get("content")):
             kind = block.get("type")
             text = raw_json.text(block.get("text")) if kind == "text" else None
-            if not text or known is None or known != self._message:
+            if not text or message_id is None or message_id != self._message:
                 reported += self._report_texts()
             if text:  # the next block or line of this message may continue it
-                self._message = known
+                self._message = message_id
                 self._texts.append(text)
             elif kind == "thinking" and (thought := raw_json.text(block.get("thinking"))):
                 reported.append(events.thinking(thought))
@@ -142,12 +142,12 @@ class EnvelopeReader(LineReader):
 
     def deny(self, call_id: Any, tool: Any, why: str) -> list[Event]:
         """Report a call that was not allowed, once; it has no result."""
-        known = raw_json.key(call_id)
-        name, _ = self.calls.pop(known or "", (None, None))
-        if known is not None and known in self._denied:
+        known_id = raw_json.key(call_id)
+        name, _ = self.calls.pop(known_id or "", (None, None))
+        if known_id is not None and known_id in self._denied:
             return []
-        raw_json.remember(self._denied, known or "", None)
-        return [events.denied(known, name or raw_json.word(tool) or "tool", why)]
+        raw_json.remember(self._denied, known_id or "", None)
+        return [events.denied(known_id, name or raw_json.word(tool) or "tool", why)]
 
     # --- the end of a turn ---
 
@@ -212,30 +212,30 @@ _QUESTIONS = ("AskUserQuestion", "ask_user_question")  # the tools by which the 
 _SHOWN = ("command", "file_path", "url", "path", "pattern", "plan")  # arguments that show what a call does
 
 
-def request(known: str, **asked: Any) -> bytes:
+def request(request_id: str, **asked: Any) -> bytes:
     """Return a request to the agent."""
-    return jsonline.encode({"type": "control_request", "request_id": known, "request": asked})
+    return jsonline.encode({"type": "control_request", "request_id": request_id, "request": asked})
 
 
-def respond(known: str, response: dict[str, Any]) -> bytes:
+def respond(request_id: str, response: dict[str, Any]) -> bytes:
     """Return the answer to a request of the agent."""
-    answer = {"subtype": "success", "request_id": known, "response": response}
+    answer = {"subtype": "success", "request_id": request_id, "response": response}
     return jsonline.encode({"type": "control_response", "response": answer})
 
 
-def refuse(known: str) -> bytes:
+def refuse(request_id: str) -> bytes:
     """Return the refusal of a request that is no question."""
-    answer = {"subtype": "error", "request_id": known, "error": "Not supported."}
+    answer = {"subtype": "error", "request_id": request_id, "error": "Not supported."}
     return jsonline.encode({"type": "control_response", "response": answer})
 
 
-def question(known: str, asked: dict[str, Any]) -> Ask:
+def question(request_id: str, asked: dict[str, Any]) -> Ask:
     """Return a question in our words."""
     questions = _questions(raw_json.table(asked.get("input")))
     if asked.get("tool_name") in _QUESTIONS and len(questions) == 1:
         text = raw_json.sentence(questions[0].get("question")) or "It asks."
-        return Ask(known, "question", text, raw_json.choices(questions[0].get("options")))
-    return Ask(known, PERMISSION, about(asked.get("tool_name"), asked.get("input")), _CHOICES)
+        return Ask(request_id, "question", text, raw_json.choices(questions[0].get("options")))
+    return Ask(request_id, PERMISSION, about(asked.get("tool_name"), asked.get("input")), _CHOICES)
 
 
 def about(tool: Any, given: Any) -> str:
@@ -275,8 +275,8 @@ def _questions(asked: Mapping[str, Any]) -> list[dict[str, Any]]:
 class EnvelopeTalker(Talker, EnvelopeReader):
     """Reads a child whose stdin stays open, and answers its questions."""
 
-    def __init__(self, *known: Any) -> None:
-        super().__init__(*known)  # the arguments of the brand's reader
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)  # the arguments of the brand's reader
         self._asked: dict[str, tuple[Ask, dict[str, Any]]] = {}  # request id -> its question, and the request
 
     @property
@@ -289,24 +289,24 @@ class EnvelopeTalker(Talker, EnvelopeReader):
         _, request = self._asked.pop(ask_id, (None, None))
         return NOTHING if request is None else self.answered(ask_id, request, answer, by)
 
-    def answered(self, known: str, request: dict[str, Any], answer: str, by: str) -> Reading:
+    def answered(self, request_id: str, request: dict[str, Any], answer: str, by: str) -> Reading:
         """Return the answer to a question."""
-        return Reading(reply=respond(known, decision(request, answer, by)))
+        return Reading(reply=respond(request_id, decision(request, answer, by)))
 
     def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:
         """Read one line. A request that is no question is refused, or the child would wait for ever."""
         if kind != "control_request":
             return super().take(kind, raw, now)
-        known, request = raw_json.key(raw.get("request_id")), raw.get("request")
-        if known is None or not isinstance(request, dict):
+        request_id, request = raw_json.key(raw.get("request_id")), raw.get("request")
+        if request_id is None or not isinstance(request, dict):
             return ACTIVE
         if request.get("subtype") != "can_use_tool":
-            return Reading(reply=refuse(known))
-        return self.asked(known, request)
+            return Reading(reply=refuse(request_id))
+        return self.asked(request_id, request)
 
-    def asked(self, known: str, request: dict[str, Any]) -> Reading:
+    def asked(self, request_id: str, request: dict[str, Any]) -> Reading:
         """Take a question."""
-        self._asked[known] = question(known, request), request
+        self._asked[request_id] = question(request_id, request), request
         return ACTIVE
 
     def turn_over(self, raw: dict[str, Any]) -> list[Event]:

@@ -152,13 +152,13 @@ class GeminiReader(LineReader):
 
     def _tool_result(self, raw: dict[str, Any], now: float) -> list[Event]:
         error, call = raw_json.table(raw.get("error")), raw.get("tool_id")
-        why, known = raw_json.text(error.get("message")) or "", raw_json.key(call) or ""
+        why, call_id = raw_json.text(error.get("message")) or "", raw_json.key(call) or ""
         output = raw_json.text(raw.get("output")) or why
-        tool, _ = self.calls.get(known, ("", 0.0))
+        tool, _ = self.calls.get(call_id, ("", 0.0))
         kind = error.get("type")
         if tool and (kind == _REFUSED or (kind == _NOT_OFFERED and tool in TOOLS)):
-            del self.calls[known]
-            return [events.denied(known, tool, why or output)]
+            del self.calls[call_id]
+            return [events.denied(call_id, tool, why or output)]
         failed = raw.get("status") == "error" or (tool == _SHELL and _FAILED.search(output) is not None)
         return self.result(call, output, now, failed=failed)
 

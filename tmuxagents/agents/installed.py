@@ -129,9 +129,9 @@ def agent_of(name: str, settings: Settings) -> Agent:
     """Return an agent by its name, or refuse the name."""
     agent = find(name, settings.agent_kinds.get(name))
     if agent is None:
-        known = names(settings)
-        message = f'Unknown agent: "{name[:40]}". Available agents: {", ".join(known)}'
-        raise BadRequest(message, kind="unknown-agent", field="agent", candidates=known)
+        all_names = names(settings)
+        message = f'Unknown agent: "{name[:40]}". Available agents: {", ".join(all_names)}'
+        raise BadRequest(message, kind="unknown-agent", field="agent", candidates=all_names)
     return agent
 
 

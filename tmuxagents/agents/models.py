@@ -25,8 +25,8 @@ _SHOWN = 100  # letters of a wanted model in a message
 
 def described(model: str, facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return a model as in documents and in the cache; unknown facts are None."""
-    known = {key: facts.get(key) for key in FACTS}
-    return {"id": model, "provider": model.partition("/")[0], **known}
+    values = {key: facts.get(key) for key in FACTS}
+    return {"id": model, "provider": model.partition("/")[0], **values}
 
 
 class WantedModel(NamedTuple):

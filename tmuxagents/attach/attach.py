@@ -180,8 +180,8 @@ def find_viewer(environment: Mapping[str, str], terminal: str | None, *, hint: s
             client = server.clients.at(pane)
         else:  # a key or a popup
             session = f"${environment['TMUX'].rpartition(',')[2]}"
-            there = (one for one in server.clients.all() if one.session == session and not one.control)
-            client = next(there, None)
+            clients = (one for one in server.clients.all() if one.session == session and not one.control)
+            client = next(clients, None)
         if client is None:
             message = "No terminal shows the tmux session of this command."
             raise Unusable(message, kind="no-tty", hint=hint)

@@ -42,8 +42,8 @@ _KEYS = (b"\r", b"\n")
 
 def environment(run_dir: str) -> dict[str, str]:
     """Return the variables that ssh needs for a run's machine. Our tmux server may lack them."""
-    here = (directory.read_machine(run_dir) or {}).get("here")
-    found = here.get("environment") if isinstance(here, dict) else None
+    recorded = (directory.read_machine(run_dir) or {}).get("here")
+    found = recorded.get("environment") if isinstance(recorded, dict) else None
     kept = found if isinstance(found, dict) else {}
     return {name: str(value) for name, value in kept.items() if name != "TMUXAGENTS_ROLE"}
 

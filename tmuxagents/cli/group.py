@@ -104,8 +104,8 @@ class Verbs(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  (click's signature)
         """Write the verbs in their groups."""
         for group in (EVERYDAY, SET_UP, PROGRAMS):
-            here = [(name, line) for name, (_, of, line) in VERBS.items() if of == group]
-            rows = [(", ".join((name, *_ALIASES.get(name, ()))), line) for name, line in here]
+            verbs = [(name, line) for name, (_, of, line) in VERBS.items() if of == group]
+            rows = [(", ".join((name, *_ALIASES.get(name, ()))), line) for name, line in verbs]
             if rows:
                 with formatter.section(group):
                     formatter.write_dl(rows)

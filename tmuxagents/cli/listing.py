@@ -184,10 +184,10 @@ def _print(  # noqa: PLR0913  (what is printed, and how)
     printing.lines(_lines(found))
     # The runs that the list lacks, with the option that shows them: on stderr, since this is for people.
     left = []
-    here = found.others or {"active": 0, "total": 0}
-    elsewhere = found.elsewhere - here["active"]
-    if here["total"]:
-        left.append(f"{here['total']} of other parents here, {here['active']} active (--others)")
+    of_others = found.others or {"active": 0, "total": 0}
+    elsewhere = found.elsewhere - of_others["active"]
+    if of_others["total"]:
+        left.append(f"{of_others['total']} of other parents here, {of_others['active']} active (--others)")
     if elsewhere > 0:
         left.append(f"{elsewhere} more elsewhere (-A)")
     if found.is_cut and ended:

@@ -294,12 +294,12 @@ def put_member(text: str, group: str, name: str, value: Any) -> str:
         return _with_member(
             text, whole, group, own if _is_plain(text, whole) else _dumped(text, {name: value}, 1)
         )
-    there = inner.get(name)
-    if there is None:
+    present = inner.get(name)
+    if present is None:
         new = plain if _is_plain(text, inner) else _dumped(text, value, 2)
         return _with_member(text, inner, name, new)
-    new = _dumped(text, value, 2) if "\n" in text[there.value_start : there.end] else plain
-    return text[: there.value_start] + new + text[there.end :]
+    new = _dumped(text, value, 2) if "\n" in text[present.value_start : present.end] else plain
+    return text[: present.value_start] + new + text[present.end :]
 
 
 def _is_plain(text: str, into: _Object) -> bool:

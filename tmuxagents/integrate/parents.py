@@ -179,13 +179,13 @@ def _toml(text: str) -> str:
 
 def put_server(before: bytes | None, where: ParentPlace) -> Edited:
     """Return a configuration with our server in it. Raises CannotEdit."""
-    there = _server(before, where)
-    if there is not None and not is_ours(there):
+    present = _server(before, where)
+    if present is not None and not is_ours(present):
         return Edited(TAKEN, before)
-    if there is not None and there["command"] == where.command:  # any other change in it was made on purpose
+    if present is not None and present["command"] == where.command:  # other changes were made on purpose
         return Edited(NOTHING, before)
     if where.target == CODEX:
-        rest = before if before is None or there is None else _without_server(before)
+        rest = before if before is None or present is None else _without_server(before)
         edited = own_text.put_block(rest, toml_lines(where.command))
         try:
             same = edited.text is None or _rest(edited.text) == _rest(rest or b"")
@@ -202,10 +202,10 @@ def put_server(before: bytes | None, where: ParentPlace) -> Edited:
 
 def take_server(before: bytes | None, where: ParentPlace) -> Edited:
     """Return a configuration without our server. Raises CannotEdit."""
-    there = _server(before, where)
-    if before is None or there is None:
+    present = _server(before, where)
+    if before is None or present is None:
         return Edited(NOTHING, before)
-    if not is_ours(there):
+    if not is_ours(present):
         return Edited(TAKEN, before)
     if where.target == CODEX:
         return Edited(DONE, _without_server(before))

@@ -98,12 +98,12 @@ def _sockets(
     chosen, inside = tmux.choose_place(environment, flag=socket, setting=settings.tmux_socket)
     if chosen.source in (place.FLAG, place.ENVIRONMENT, place.SETTING):
         return [chosen.socket], True
-    here = inside.server.socket if inside and inside.lives else None
+    around = inside.server.socket if inside and inside.lives else None
     folder = tmux.socket_folder(environment)
     usual = [f"{folder}/default", f"{folder}/{place.OWN}"]  # a plain `tmux` uses the first
-    if here is None:
+    if around is None:
         return usual, False
-    return ([here, *(path for path in usual if path != here)] if uninstall else [here]), not uninstall
+    return ([around, *(path for path in usual if path != around)] if uninstall else [around]), not uninstall
 
 
 def _files(environment: Mapping[str, str], wanted: WantedTmux) -> Iterator[Step]:

@@ -165,9 +165,9 @@ def give_up(
 
 def heard(arrivals: Sequence[Arrival | FarArrival], limit_s: float) -> list[Arrival | FarArrival]:
     """Wait until some arrivals are over: a wrapper has answered, or none will. Return them."""
-    here = [one for one in arrivals if isinstance(one, Arrival)]
-    if len(here) < len(arrivals):  # for runs on other machines there is nothing to wait for
-        return [one for one in arrivals if one not in here]
-    limit_s = min([limit_s, *(one.due_in() for one in here)])
-    answered = handover.answered([one.ours for one in here], limit_s)
-    return [one for one in here if one.hear(answered=one.ours in answered)]
+    local = [one for one in arrivals if isinstance(one, Arrival)]
+    if len(local) < len(arrivals):  # for runs on other machines there is nothing to wait for
+        return [one for one in arrivals if one not in local]
+    limit_s = min([limit_s, *(one.due_in() for one in local)])
+    answered = handover.answered([one.ours for one in local], limit_s)
+    return [one for one in local if one.hear(answered=one.ours in answered)]

@@ -168,8 +168,8 @@ def awaited(caller: Caller, after: Iterable[str]) -> set[str]:
 
 def others_at_work(book: Registry, caller: Caller, cwd: str, *, besides: Container[str]) -> Sequence[str]:
     """Return the names or ids of the other active runs in a directory, newest first."""
-    there = [row for row in book.open_rows() if row.cwd == cwd and row.run_id not in besides]
-    return [row.name or row.run_id[:SHORT_ID] for row in there if lookup.is_active(row, caller, book)]
+    rows = [row for row in book.open_rows() if row.cwd == cwd and row.run_id not in besides]
+    return [row.name or row.run_id[:SHORT_ID] for row in rows if lookup.is_active(row, caller, book)]
 
 
 def warn_of_others(names: Sequence[str]) -> str:

@@ -37,9 +37,9 @@ def grant(name: str, has: Capabilities, request: LaunchRequest, preset: Preset |
         if preset is not None and preset.source == "project" and given in levels and default in levels:
             given = min(given, default, key=levels.index)
     if given is not None and given not in has.permissions:
-        known = ", ".join(has.permissions)
-        message = f"The agent {name} has no permission {given}: it knows {known}."
-        if not known:
+        levels_text = ", ".join(has.permissions)
+        message = f"The agent {name} has no permission {given}: it knows {levels_text}."
+        if not levels_text:
             message = f"The agent {name} has no permission levels: it may do what its tools can."
         faults.append(Fault("bad-argument", message, field="permission"))
     tools = list(preset.tools or ()) if preset else []

@@ -96,9 +96,9 @@ def submit(run_dir: str, environment: Mapping[str, str], *, anew: bool = False) 
         raise NotPossible("The job of this run is being submitted right now.", kind="run-busy")
     try:
         marker = directory.read_machine(run_dir) or {}
-        known = job_of(marker)
-        if known is not None:
-            return known
+        job_id = job_of(marker)
+        if job_id is not None:
+            return job_id
         run_id = os.path.basename(run_dir)
         found = None if anew else next((j for j in commands.queue(environment) if j.run_id == run_id), None)
         if found is not None:

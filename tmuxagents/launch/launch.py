@@ -138,7 +138,7 @@ class Launcher:
             is_job = parse_on(request.on).host is None
             return job.begin(self, prepared) if is_job else far.begin(self, prepared)
         checks.check_cwd(request.cwd)  # again: the tasks before this one may have taken long
-        there = os.stat(request.cwd)  # with this, the wrapper notices if the folder is replaced
+        folder = os.stat(request.cwd)  # with this, the wrapper notices if the folder is replaced
         run_dir = f"{self.caller.runs}/{prepared.plan.run_id}"
         ours: handover.LauncherEnds | None = None
         try:
@@ -149,7 +149,7 @@ class Launcher:
             warnings = [*self.warnings, *prepared.warnings, *self._remember(request, run_dir)]
             project.link(request.project, run_dir)
             ours = handover.LauncherEnds(run_dir)
-            opened = self._open(run_dir, prepared, [there.st_dev, there.st_ino], ours)
+            opened = self._open(run_dir, prepared, [folder.st_dev, folder.st_ino], ours)
         except BaseException as error:  # an interrupt, too, must leave no run that waits for ever
             words = error.message if isinstance(error, TmuxAgentsError) else f"{type(error).__name__}."
             give_up(run_dir, ours, f"{NEVER_OPENED} {words}")

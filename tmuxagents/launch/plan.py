@@ -261,8 +261,8 @@ def receipt(plan: Plan, status: str, *, host: str | None = None) -> str:
         model = [f"model {safe.line(plan.resolved_model)}{default}"]
     else:  # on another machine, the model is decided once that machine has the run
         model = [f"{plan.agent}'s default model"] if host is None else []
-    known = ", ".join([*preset, *live, *model])
-    return f"{started} {called} ({known})." if known else f"{started} {called}."
+    parts = ", ".join([*preset, *live, *model])
+    return f"{started} {called} ({parts})." if parts else f"{started} {called}."
 
 
 def is_name(name: str) -> bool:

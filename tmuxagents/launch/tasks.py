@@ -96,20 +96,20 @@ def dependencies(items: Sequence[Item]) -> list[tuple[list[int], list[str]]]:
 
     A task may name only tasks above it, so no task waits for itself.
     """
-    known: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     found = []
     later = {item.name: number for number, item in enumerate(items) if item.name}
     for number, item in enumerate(items):
-        wrong = next((name for name in item.after if name in later and name not in known), None)
+        wrong = next((name for name in item.after if name in later and name not in numbers), None)
         if wrong is not None:
             field = f"tasks[{number}].after"
             message = f'{field} names "{wrong}", which is not above it.'
             hint = "put the task that others wait for above them"
             raise BadRequest(message, kind="bad-tasks", hint=hint, field=field)
-        inside = [known[name] for name in item.after if name in known]
-        found.append((inside, [name for name in item.after if name not in known]))
+        inside = [numbers[name] for name in item.after if name in numbers]
+        found.append((inside, [name for name in item.after if name not in numbers]))
         if item.name:
-            known[item.name] = number
+            numbers[item.name] = number
     return found
 
 

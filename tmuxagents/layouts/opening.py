@@ -251,15 +251,15 @@ class RunTiles:
 
     def _tile(self, live: Sequence[str]) -> bool:
         """Give each run a pane, while there is room, and remove other panes; say whether that is done."""
-        window, there = self._tiles.panes()
+        window, panes = self._tiles.panes()
         if window is None:
             is_zoomed = self._tiles.wants_panes()
             self._tries += is_zoomed  # no try is used up while a pane is zoomed
             return not is_zoomed
-        for run_id, pane in there.items():
+        for run_id, pane in panes.items():
             if run_id not in live:
                 self._tiles.remove(pane, run_id)
-        missing = [run_id for run_id in live if run_id not in there]
+        missing = [run_id for run_id in live if run_id not in panes]
         for run_id in missing:
             if not self._tiles.add(window, run_id, transcript_argv(run_id), self._folder):
                 break  # there is no room for the others either, until something changes
@@ -269,14 +269,14 @@ class RunTiles:
 
     def _title(self) -> None:
         """Give each tile the name, the status and the time of its run."""
-        _, there = self._tiles.panes()
+        _, panes = self._tiles.panes()
 
         def ask(book: Registry) -> dict[str, str]:
-            rows = {run_id: book.row(run_id) for run_id in there}
+            rows = {run_id: book.row(run_id) for run_id in panes}
             return {run_id: title(row, time.time()) for run_id, row in rows.items() if row is not None}
 
-        titles = lookup.with_registry(self._caller, ask)[0] if there else {}
-        self._tiles.title({there[run_id]: (run_id, text) for run_id, text in titles.items()})
+        titles = lookup.with_registry(self._caller, ask)[0] if panes else {}
+        self._tiles.title({panes[run_id]: (run_id, text) for run_id, text in titles.items()})
 
 
 def run_tiles(environment: Mapping[str, str], folder: str) -> RunTiles | None:

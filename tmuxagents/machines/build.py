@@ -85,13 +85,13 @@ def _below(folder: Path) -> Iterator[tuple[str, Path]]:
 def _needed_files() -> dict[str, Path]:
     """Return the files of the packages that ours requires, and of those that they require."""
     found: dict[str, Path] = {}
-    known: set[str] = set()
+    seen: set[str] = set()
     left = [_NAME]
     while left:
         name = left.pop()
-        if name in known:
+        if name in seen:
             continue
-        known.add(name)
+        seen.add(name)
         try:
             distribution = importlib.metadata.distribution(name)
         except importlib.metadata.PackageNotFoundError:

@@ -118,20 +118,21 @@ def bring_back(code: Code, run_id: str, host: Host, environment: Mapping[str, st
     request = {"key": code.key, "run": run_id}
     answer = _ask(host, request | {"do": "leave", "checkout": code.checkout or run_id}, environment)
     left = refs.parse_left(answer, run_id)
-    here = Git(environment, more={"GIT_DIR": code.repository})
+    project = Git(environment, more={"GIT_DIR": code.repository})
     missing = {
         ref: commit
         for ref, commit in left.refs.items()
-        if here.line("rev-parse", "-q", "--verify", ref) != commit
+        if project.line("rev-parse", "-q", "--verify", ref) != commit
     }
     if missing:
         program = _program(host, "upload")
         words = ("fetch-pack", "--quiet", "--no-progress", f"--upload-pack={program}", f"there:{code.key}")
         _over(host, environment, code.repository, *words, *missing)
-        old = here.read("for-each-ref", "--format=%(refname)", refs.LEFT).decode("utf-8", "replace").split()
+        listed = project.read("for-each-ref", "--format=%(refname)", refs.LEFT)
+        old = listed.decode("utf-8", "replace").split()
         gone = [ref for ref in old if refs.is_left_by(ref, run_id) and ref not in left.refs]
         for lines in refs.updates(gone, missing):
-            here.read("update-ref", "--stdin", given=lines)
+            project.read("update-ref", "--stdin", given=lines)
     if left.refs:
         _ask(host, request | {"do": "confirm", "refs": left.refs}, environment)
     return left

@@ -73,16 +73,16 @@ def read_hosts(environment: Mapping[str, str]) -> dict[str, Host]:
 
 def find_host(name: str, environment: Mapping[str, str]) -> Host:
     """Return a host by its name, or refuse the name and suggest similar ones."""
-    known = read_hosts(environment)
-    if name in known:
-        return known[name]
+    all_hosts = read_hosts(environment)
+    if name in all_hosts:
+        return all_hosts[name]
     import difflib  # noqa: PLC0415  (only to refuse)
 
-    near = difflib.get_close_matches(name[:_LONGEST], known, n=3)
+    near = difflib.get_close_matches(name[:_LONGEST], all_hosts, n=3)
     shown = safe.line(name)[:_LONGEST]
     adding = f"tmuxagents hosts add {shown}" if is_name(name) else "tmuxagents hosts add NAME"
     hint = f"did you mean {' or '.join(near)}? A new one: {adding}" if near else adding
-    message = f'Unknown host: "{shown}". Known hosts: {", ".join(known) or "(none)"}'
+    message = f'Unknown host: "{shown}". Known hosts: {", ".join(all_hosts) or "(none)"}'
     raise BadRequest(message, kind="unknown-host", field="on", hint=hint, candidates=near)
 
 

@@ -51,9 +51,9 @@ class FarFacts(NamedTuple):
     @property
     def python(self) -> tuple[str, str]:
         """Return version and path of the first Python that is new enough, or else of the first Python."""
-        known = [answer.split(" ", 1) for answer in self.said.get("python", ()) if " " in answer]
-        new = [one for one in known if _figures(one[0]) >= _PYTHON]
-        version, path = (new or known or [["", ""]])[0]
+        pythons = [answer.split(" ", 1) for answer in self.said.get("python", ()) if " " in answer]
+        new = [one for one in pythons if _figures(one[0]) >= _PYTHON]
+        version, path = (new or pythons or [["", ""]])[0]
         return version, path
 
     @property
@@ -157,15 +157,15 @@ def _programs(host: Host, found: FarFacts) -> Iterator[Check]:
 
 
 def _agents(host: Host, found: FarFacts) -> Iterator[Check]:
-    there = found.agents
-    if not there:
+    installed = found.agents
+    if not installed:
         hint = f"install one there and log in: {', '.join(found.programs)}"
         yield broken("agent", f"{host.name} has no agent that tmuxagents knows.", hint)
-    elif host.agent is not None and host.agent in found.programs and host.agent not in there:
-        message = f"{host.name} has no {found.programs[host.agent]} on PATH; it has {', '.join(there)}."
+    elif host.agent is not None and host.agent in found.programs and host.agent not in installed:
+        message = f"{host.name} has no {found.programs[host.agent]} on PATH; it has {', '.join(installed)}."
         yield broken("agent", message, "install it there, or choose another with --agent")
     else:
-        yield Check("agent", ", ".join(there))
+        yield Check("agent", ", ".join(installed))
 
 
 def _clock(host: Host, found: FarFacts) -> Iterator[Check]:
@@ -194,9 +194,9 @@ def _folders(host: Host, found: FarFacts) -> Iterator[Check]:
         message = f"You cannot write to {safe.line(answer)} on {host.name}."
         yield broken("home", message, "set TMUXAGENTS_HOME and XDG_DATA_HOME there to folders of yours")
     rooms = [one.partition(" ") for one in found.said.get("free", ())]
-    known = [(int(free), folder) for free, _, folder in rooms if _NUMBER.fullmatch(free)]
-    if known:
-        free, folder = min(known)
+    measured = [(int(free), folder) for free, _, folder in rooms if _NUMBER.fullmatch(free)]
+    if measured:
+        free, folder = min(measured)
         if free < _NEEDED_KB:
             message = f"The disk of {host.name} is full: {free // 1024} MB are left at {safe.line(folder)}."
             yield broken("disk", message, f"make room for {_NEEDED_KB // 1024} MB")

@@ -104,8 +104,8 @@ def result(request: Request, body: Mapping[str, Any]) -> Message:
 def answer(request: Request, *, offered: bool) -> Message | None:
     """Return the answer to a request, None if it needs a process. `offered`: the client may delegate."""
     if request.is_stateless and request.version not in STATELESS:
-        known = {"supported": [*STATELESS, *WITH_HANDSHAKE], "requested": str(request.version)}
-        return error(request.id, UNSUPPORTED, "This protocol version is not supported.", known)
+        versions = {"supported": [*STATELESS, *WITH_HANDSHAKE], "requested": str(request.version)}
+        return error(request.id, UNSUPPORTED, "This protocol version is not supported.", versions)
     if request.method.endswith("/list") and request.params.get("cursor") is not None:
         return error(request.id, BAD_PARAMS, "Unknown cursor.")  # every list is a single page
     if request.method in (CALL, READ) or (request.method == RESOURCES and offered):

@@ -163,7 +163,7 @@ def skill_folders(*, cwd: str, project: str, agent_dir: str, home: str) -> list[
 
 def index_skills(files: Iterable[SkillFile]) -> dict[str, Skill]:
     """Return the skills by name, in the order in which they were found."""
-    known: dict[str, Skill] = {}
+    skills: dict[str, Skill] = {}
     for file in files:
         try:
             fields = yaml.parse(file.text or "").fields
@@ -177,9 +177,9 @@ def index_skills(files: Iterable[SkillFile]) -> dict[str, Skill]:
         if not name:
             continue
         body = None if file.text is None else yaml.split(file.text)[1].strip()
-        if name not in known or known[name].body is None:  # an unreadable skill hides no readable one
-            known[name] = Skill(name, file.path, body)
-    return known
+        if name not in skills or skills[name].body is None:  # an unreadable skill hides no readable one
+            skills[name] = Skill(name, file.path, body)
+    return skills
 
 
 def skills_are_wanted(fields: Mapping[str, Any]) -> bool:
@@ -187,23 +187,23 @@ def skills_are_wanted(fields: Mapping[str, Any]) -> bool:
     return bool(fields.get(SUGGESTED) or fields.get(LOADED))
 
 
-def resolve_skills(fields: Mapping[str, Any], known: Mapping[str, Skill]) -> dict[str, Any]:
+def resolve_skills(fields: Mapping[str, Any], skills: Mapping[str, Skill]) -> dict[str, Any]:
     """Return a profile's fields, suggested skills as paths, loaded ones as texts. Raises BadRequest."""
     suggested, loaded = fields.get(SUGGESTED) or [], fields.get(LOADED) or []
     wanted = list(dict.fromkeys([*suggested, *loaded]))
-    unknown = [name for name in wanted if name not in known]
+    unknown = [name for name in wanted if name not in skills]
     if unknown:
-        asked, there = ", ".join(f'"{name}"' for name in unknown), ", ".join(known) or "(none)"
-        raise BadRequest(f"Unknown skills: {asked}. Available skills: {there}", kind="unknown-skill")
+        asked, available = ", ".join(f'"{name}"' for name in unknown), ", ".join(skills) or "(none)"
+        raise BadRequest(f"Unknown skills: {asked}. Available skills: {available}", kind="unknown-skill")
     for name in wanted:
-        if known[name].body is None:
-            message = f'Could not read skill "{name}": {known[name].path}'
+        if skills[name].body is None:
+            message = f'Could not read skill "{name}": {skills[name].path}'
             hint = "it must be a regular UTF-8 file of your own, up to 256 KB"
             raise BadRequest(message, kind="unknown-skill", hint=hint)
     done = {key: value for key, value in fields.items() if key != LOADED or not value}
     if suggested:
-        done[SUGGESTED] = [known[name].path for name in suggested]
-    bodies = [_LOADED.format(name, body) for name in dict.fromkeys(loaded) if (body := known[name].body)]
+        done[SUGGESTED] = [skills[name].path for name in suggested]
+    bodies = [_LOADED.format(name, body) for name in dict.fromkeys(loaded) if (body := skills[name].body)]
     if bodies:
         done[APPENDED] = "\n\n".join([fields.get(APPENDED) or "", *bodies])
     return done

@@ -139,9 +139,9 @@ def assigned(assignments: Iterable[str], kind: str) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for assignment in assignments:
         key, equals, value = assignment.partition("=")
-        known = preset_fields.KNOWN_KEYS[kind] - {NAME}
-        if not equals or key not in known:
-            hint = f"KEY=VALUE, with one of {', '.join(sorted(known))}"
+        keys = preset_fields.KNOWN_KEYS[kind] - {NAME}
+        if not equals or key not in keys:
+            hint = f"KEY=VALUE, with one of {', '.join(sorted(keys))}"
             raise BadRequest(
                 f'"{assignment[:60]}" sets nothing.', kind="bad-argument", field="set", hint=hint
             )

@@ -63,8 +63,8 @@ class _HeaderReader:
                 if isinstance(value, str) and value in modes:
                     yield _PERMISSION, modes[value]
                 else:
-                    known = ", ".join(modes)
-                    self._fault(key, f"no permission level means {str(value)[:40]!r}; known are {known}")
+                    levels = ", ".join(modes)
+                    self._fault(key, f"no permission level means {str(value)[:40]!r}; known are {levels}")
             elif key in (_TOOLS, _PERMISSION) and files.switches:
                 continue
             elif key == _TOOLS:

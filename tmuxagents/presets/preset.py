@@ -278,12 +278,12 @@ def _note_unknown(preset: Preset, reader: FieldReader) -> None:
             f"{preset.kind} {preset.name!r} in {preset.path}: a name should be made of letters, digits, "
             '".", "_" and "-", and begin with a letter or digit'
         )
-    known = preset_fields.KNOWN_KEYS[preset.kind]
+    known_keys = preset_fields.KNOWN_KEYS[preset.kind]
     if preset.kind == PRESET and preset.source == PROJECT:
-        known |= set(reader.header.fields)  # _drop_refused has warned of these
+        known_keys |= set(reader.header.fields)  # _drop_refused has warned of these
     for key in reader.header.fields:
         if key == BODY:
             reader.note(key, "the text below the header is the prompt; this key is ignored")
-        elif key not in known:
+        elif key not in known_keys:
             reader.note(key, f"a {preset.kind} has no such key; it is ignored")
     preset.notes = reader.notes

@@ -187,8 +187,8 @@ def _place(run: RunView) -> dict[str, str | None]:
     if tmux is None:
         return {}
     socket, pid, started = tmux.get("socketPath"), tmux.get("serverPid"), tmux.get("serverStartTime")
-    known = isinstance(socket, str) and type(pid) is int and type(started) is int
-    server = database.server_key(str(socket), int(pid or 0), int(started or 0)) if known else None
+    is_recorded = isinstance(socket, str) and type(pid) is int and type(started) is int
+    server = database.server_key(str(socket), int(pid or 0), int(started or 0)) if is_recorded else None
     return {"server": server, "window": _text(tmux.get("window")), "pane": _text(tmux.get("pane"))}
 
 

@@ -274,8 +274,8 @@ def _named(name: str, caller: Caller, book: Registry) -> str:
             raise _unknown(name, book, names)
         namesakes = book.named(longer[0])
     own = [row for row in namesakes if caller.owner and row.owner == caller.owner] or namesakes
-    here = [row for row in own if row.project == caller.project] or own
-    return next((row for row in here if is_active(row, caller, book)), here[0]).run_id
+    nearest = [row for row in own if row.project == caller.project] or own
+    return next((row for row in nearest if is_active(row, caller, book)), nearest[0]).run_id
 
 
 def is_active(row: Row, caller: Caller, book: Registry) -> bool:
@@ -310,14 +310,14 @@ def reconcile(book: Registry, runs: str) -> None:
             return
     from tmuxagents.registry.learn import row_of  # noqa: PLC0415  (most calls find no change)
 
-    known = book.ids()  # before the listing, so that a launch in between is not taken for a removal
+    registered = book.ids()  # before the listing, so that a launch in between is not taken for a removal
     try:
         listed = set(os.listdir(runs))
     except FileNotFoundError:
         listed = set()
-    others = listed - known
+    others = listed - registered
     new = [row for name in filter(is_run_id, others) if (row := row_of(f"{runs}/{name}")) is not None]
-    gone = [run_id for run_id in known - listed if not os.path.isdir(f"{runs}/{run_id}")]
+    gone = [run_id for run_id in registered - listed if not os.path.isdir(f"{runs}/{run_id}")]
     # A wrapper may restore the run in a directory that is no run; the folder's time would not show that.
     is_complete = is_reliable and len(new) == sum(map(is_run_id, others))
     complete_at = folder if is_complete else None

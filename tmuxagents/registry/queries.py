@@ -113,8 +113,8 @@ class Registry:
         Only new rows are saved: many processes may find the same rows at once, and must not delay each other.
         """
         with self._database.writing():
-            known = self.ids()
-            self.save(row for row in rows if row.run_id not in known)
+            registered = self.ids()
+            self.save(row for row in rows if row.run_id not in registered)
             self.forget(gone)
             self._database.write("UPDATE book SET folder = coalesce(?, folder)", [(folder,)])
 

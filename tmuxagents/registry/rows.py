@@ -99,13 +99,13 @@ class Row:
     checkpoint: Callable[[], str | None] | None
     document: Callable[[], str | None] | None
 
-    def __init__(self, run_id: str, *, status: str, created_at: float, **known: Any) -> None:
-        known |= {"run_id": run_id, "status": status, "created_at": created_at}
-        known.setdefault("session_id", run_id)
+    def __init__(self, run_id: str, *, status: str, created_at: float, **values: Any) -> None:
+        values |= {"run_id": run_id, "status": status, "created_at": created_at}
+        values.setdefault("session_id", run_id)
         for column in self.__slots__:
-            setattr(self, column, known.pop(column, _ZERO.get(column)))
-        if known:
-            raise TypeError(f"a row has no {', '.join(known)}")
+            setattr(self, column, values.pop(column, _ZERO.get(column)))
+        if values:
+            raise TypeError(f"a row has no {', '.join(values)}")
 
     @classmethod
     def of(cls, values: tuple[Any, ...]) -> Row:

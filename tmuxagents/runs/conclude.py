@@ -109,7 +109,8 @@ def _end_leftovers(run_dir: str, wrapper: dict[str, Any] | None, state: RunState
         child = named if process_table.carries(*named, run_id) else None
     plan = directory.read_plan(run_dir)
     keep = plan is not None and plan.keep_background
-    known = [started for started in (identity and identity.start_time, child and child[1]) if started]
-    scope = LeftoverScope(run_id=run_id, uid=os.getuid(), child=child, keep=keep, since=min(known, default=0))
+    starts = [started for started in (identity and identity.start_time, child and child[1]) if started]
+    since = min(starts, default=0)
+    scope = LeftoverScope(run_id=run_id, uid=os.getuid(), child=child, keep=keep, since=since)
     leftovers.freeze(scope)
     return leftovers.end(scope)

@@ -124,11 +124,11 @@ _OTHER_TEXTS = ("project", "resolvedModel", "systemPromptPath", "appendSystemPro
 def plan_of(document: Mapping[str, Any]) -> Plan:
     """Return the plan in a meta.json, which may be damaged."""
     tables = (_FIELDS, _OPTIONAL, _AGENT)
-    known = {name: read(document.get(key)) for table in tables for name, (key, read) in table.items()}
-    known["session_id"] = known["session_id"] or known["run_id"]
+    values = {name: read(document.get(key)) for table in tables for name, (key, read) in table.items()}
+    values["session_id"] = values["session_id"] or values["run_id"]
     tmux = _object(document.get("tmux")) or {}
     return Plan(
-        **known,
+        **values,
         tmux_socket=_text(tmux.get("socket")),
         tmux_session=_text(tmux.get("session")),
         tmux_launcher=_text(tmux.get("launcher")),

@@ -127,8 +127,8 @@ class RunView(Record):
 
 def last_sign(plan: Plan, wrapper: dict[str, Any] | None, state: RunState) -> float:
     """Return the moment of a run's last sign of life."""
-    known = (state.last_event_at, (wrapper or {}).get("at"), plan.created_at)
-    return next((float(at) for at in known if is_figure(at)), 0.0)  # type: ignore[arg-type]  # is_figure says so
+    moments = (state.last_event_at, (wrapper or {}).get("at"), plan.created_at)
+    return next((float(at) for at in moments if is_figure(at)), 0.0)  # type: ignore[arg-type]  # is_figure says so
 
 
 class Follower:

@@ -88,12 +88,12 @@ class Appender(_Log):
         if self._handle is None:
             return True
         try:
-            there, here = os.stat(self._path, follow_symlinks=False), os.fstat(self._handle)
+            present, ours = os.stat(self._path, follow_symlinks=False), os.fstat(self._handle)
         except (FileNotFoundError, NotADirectoryError):
             return False
         except OSError:
             return True  # unknown: what cannot be read is not gone
-        return (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino)
+        return (present.st_dev, present.st_ino) == (ours.st_dev, ours.st_ino)
 
     def reopen(self) -> None:
         """Begin a new file at the path: the old one was removed."""
@@ -191,8 +191,8 @@ def append_message(run_dir: str, kind: str, text: str | None, **more: str) -> in
         size = os.fstat(handle).st_size
         if size > MOST_MESSAGE_BYTES:
             raise OSError(errno.EFBIG, f"the inbox holds more than {MOST_MESSAGE_BYTES // 1024 // 1024} MB")
-        known = (message.inbox_id for messages, _ in _pieces(path, 0) for message in messages)
-        number = max(known, default=0) + 1
+        ids = (message.inbox_id for messages, _ in _pieces(path, 0) for message in messages)
+        number = max(ids, default=0) + 1
         is_torn = os.pread(handle, 1, max(0, size - 1)) not in (b"", b"\n")
         message = {"v": 1, "inboxId": number, "at": round(time.time(), 3), "kind": kind, "text": text}
         message |= more

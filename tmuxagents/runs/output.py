@@ -70,8 +70,8 @@ def session_lines(
     """
     lines = _session_lines(run_dirs, follow=follow, times=times)
     if last is not None and follow:
-        there = sum(1 for _ in _session_lines(run_dirs, follow=False, times=times))
-        lines = itertools.islice(lines, max(0, there - last), None)
+        so_far = sum(1 for _ in _session_lines(run_dirs, follow=False, times=times))
+        lines = itertools.islice(lines, max(0, so_far - last), None)
     elif last is not None:
         lines = iter(collections.deque(lines, last))
     yield from lines

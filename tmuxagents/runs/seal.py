@@ -44,15 +44,15 @@ class Sealed:
 
 def sealed(run_dir: str) -> Sealed:
     """Read a run's plan and system prompts, each once, and compare them with the seal."""
-    known, sizes = _launched(run_dir)
+    hashes, sizes = _launched(run_dir)
     found = {name: _read(run_dir, name, sizes) for name in (directory.META, *_TEXTS)}
     changed = (
-        [] if known is None else [name for name, text in found.items() if known.get(name) != _digest(text)]
+        [] if hashes is None else [name for name, text in found.items() if hashes.get(name) != _digest(text)]
     )
     texts = {name: text for name in _TEXTS if (text := found[name]) is not None}
     document = directory.document_of(found[directory.META])
     plan = None if document is None else documents.plan_of(document)
-    return Sealed(plan, texts, changed, sealed=known is not None)
+    return Sealed(plan, texts, changed, sealed=hashes is not None)
 
 
 def large_plan(run_dir: str) -> bytes | None:
@@ -61,9 +61,9 @@ def large_plan(run_dir: str) -> bytes | None:
     Only the seal proves that such a plan is ours: a child can write a plan of any size, and every look reads
     the plans of all runs.
     """
-    known, sizes = _launched(run_dir)
+    hashes, sizes = _launched(run_dir)
     text = _read(run_dir, directory.META, sizes)
-    return text if known is not None and _digest(text) == known.get(directory.META) else None
+    return text if hashes is not None and _digest(text) == hashes.get(directory.META) else None
 
 
 def child_of(run_dir: str) -> tuple[int, int] | None:

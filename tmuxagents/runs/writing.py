@@ -100,9 +100,9 @@ def _sealing(texts: Mapping[str, bytes], *, far: bool) -> bytes:
     written that.
     """
     found = {name: texts[name] for name in _SET_UP if name in texts}
-    known = {name: sha256(text) for name, text in found.items()}
+    hashes = {name: sha256(text) for name, text in found.items()}
     sizes = {name: len(text) for name, text in found.items()}
-    whole = {"v": 1, "files": known, "sizes": sizes}
+    whole = {"v": 1, "files": hashes, "sizes": sizes}
     return jsonline.encode({**whole, "far": True} if far else whole)
 
 
@@ -226,10 +226,10 @@ def restore(run_dir: str, plan: Plan, wrapper: Mapping[str, Any], place: tuple[i
 
     `place` is the directory's old place. Say whether the directory, with all logs, was gone. Raises OSError.
     """
-    there = place_of(run_dir)
-    gone = there != place
+    present = place_of(run_dir)
+    gone = present != place
     if gone:
-        if there is not None:
+        if present is not None:
             os.rename(run_dir, f"{os.path.dirname(run_dir)}/.displaced-{secret()}")
         os.makedirs(run_dir, 0o700)
     if place_of(f"{run_dir}/{META}") is None:

@@ -226,7 +226,7 @@ def _section(settings: Settings, text: str | None, name: str) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in section.items() if isinstance(section, dict) else ():
         if key == "tmux" and isinstance(value, dict):
-            flat.update((f"tmux.{inner}", known) for inner, known in value.items())
+            flat.update((f"tmux.{inner}", inner_value) for inner, inner_value in value.items())
         elif key == "agents" and isinstance(value, dict):
             flat.update(flatten_agents(value))
         else:

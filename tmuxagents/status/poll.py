@@ -160,8 +160,8 @@ def went_well(snapshot: Snapshot, ids: Container[str], caller: Caller) -> bool:
 
 def missing(snapshot: Snapshot, ids: Iterable[str]) -> list[str]:
     """Return the runs that are not in the snapshot, whose ending is thus unknown."""
-    there = {row.run["runId"] for row in snapshot.rows}
-    return [run_id for run_id in ids if run_id not in there]
+    shown = {row.run["runId"] for row in snapshot.rows}
+    return [run_id for run_id in ids if run_id not in shown]
 
 
 def counts_line(snapshot: Snapshot, environment: Mapping[str, str]) -> str:

@@ -154,8 +154,8 @@ class SnapshotBuilder:
         self._read([row.run_id for row in unread if not self._is_current(row)])
         if snapshot.views:
             number = self._save(known, number)
-        there = [row for row in snapshot.registry_rows.values() if row.host is not None]
-        if any(row.status not in records.ENDED for row in there):
+        far = [row for row in snapshot.registry_rows.values() if row.host is not None]
+        if any(row.status not in records.ENDED for row in far):
             from tmuxagents.machines import link  # noqa: PLC0415  (most runs work here)
 
             snapshot.lost = link.unreachable(caller.home)

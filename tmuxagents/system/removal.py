@@ -100,11 +100,11 @@ def _unlink(name: str, folder: int) -> bool:
 
 def _open(path: str, folder: int | None = None) -> int:
     """Open a folder to clear it, even if its mode forbids that."""
-    there = os.open(path, os.O_PATH | _FOLDER, dir_fd=folder)
+    handle = os.open(path, os.O_PATH | _FOLDER, dir_fd=folder)
     try:
-        name = f"/proc/self/fd/{there}"
+        name = f"/proc/self/fd/{handle}"
         if os.stat(name).st_mode & 0o700 != 0o700:  # noqa: PLR2004  (a mode is written so)
             os.chmod(name, 0o700)
         return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     finally:
-        os.close(there)
+        os.close(handle)

@@ -116,10 +116,10 @@ def _lock(handle: int) -> bool:
 def _is_at(handle: int, path: str) -> bool:
     """Say whether an open file is the one at a path."""
     try:
-        there, here = os.stat(path, follow_symlinks=False), os.fstat(handle)
+        present, ours = os.stat(path, follow_symlinks=False), os.fstat(handle)
     except OSError:
         return False
-    return (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino)
+    return (present.st_dev, present.st_ino) == (ours.st_dev, ours.st_ino)
 
 
 def adopt(home: str, handed: int) -> int | None:

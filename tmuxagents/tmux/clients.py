@@ -97,14 +97,14 @@ class Clients:
         `pane` is an id or a terminal's path. A dead pane's path finds nothing: it may lead to another by now.
         """
         if pane.startswith("/"):
-            here = script.both(script.equal("#{pane_tty}", script.a_client(pane)), "#{?pane_dead,,x}")
+            at_pane = script.both(script.equal("#{pane_tty}", script.a_client(pane)), "#{?pane_dead,,x}")
         else:
-            here = script.equal("#{pane_id}", script.an_id(pane, "%"))
-        rows = ["list-panes", "-a", "-f", here, "-F", "session #{session_id}"]
+            at_pane = script.equal("#{pane_id}", script.an_id(pane, "%"))
+        rows = ["list-panes", "-a", "-f", at_pane, "-F", "session #{session_id}"]
         lines = self._server.ask(rows, ["list-clients", "-F", _ROW])
         sessions = {line.split(" ")[1] for line in lines if line.startswith("session ")}
-        there = [one for one in _clients(lines) if one.session in sessions and not one.control]
-        return max(there, key=lambda one: one.pane == pane, default=None)
+        clients = [one for one in _clients(lines) if one.session in sessions and not one.control]
+        return max(clients, key=lambda one: one.pane == pane, default=None)
 
     # --- showing a run ----------------------------------------------------------------------------------
 
@@ -120,8 +120,8 @@ class Clients:
 
     def _holds(self, window: str, run_id: str, *commands: Command, session: str) -> bool:
         """Carry commands out if a session still has the run's window; say whether it has."""
-        there, target = self._server.window(window), f"{session}:{window}"
-        return self._server.holds(there, windows.tagged(window, run_id), *commands, target=target)
+        linked, target = self._server.window(window), f"{session}:{window}"
+        return self._server.holds(linked, windows.tagged(window, run_id), *commands, target=target)
 
     def repaint(self, window: str, run_id: str, width: int, argv: Sequence[str]) -> None:
         """Let a program paint the window of an ended run again if a line in it is wider than a terminal.
@@ -164,8 +164,8 @@ class Clients:
         is_it = script.both(script.equal("#{session_id}", script.an_id(session, "$")), windows.IS_VIEW)
         alone = script.both(script.equal("#{session_attached}", "0"), script.equal("#{session_windows}", "1"))
         kill = ["kill-session", "-t", session]
-        there = self._server.session(session)
-        self._server.holds(there, script.both(is_it, alone), kill, target=f"{session}:")
+        view = self._server.session(session)
+        self._server.holds(view, script.both(is_it, alone), kill, target=f"{session}:")
 
     def attach_argv(
         self, window: str, *, session: str, run_id: str, read_only: bool = False, trail: str = ""

@@ -125,9 +125,9 @@ class Sessions:
     def end(self, made: LayoutSession) -> None:
         """End a session of a layout; windows that are linked into it live on in their own sessions."""
         is_it = script.both(script.equal("#{session_id}", made.session), f"#{{{LAYOUT}}}")
-        there = self._server.session(made.session)
+        session = self._server.session(made.session)
         kill = ["kill-session", "-t", made.session]
-        self._server.holds(there, is_it, kill, target=f"{made.session}:")
+        self._server.holds(session, is_it, kill, target=f"{made.session}:")
 
     def attach_argv(self, made: LayoutSession) -> list[str]:
         """Return the program that shows a session on its own terminal, outside tmux."""
@@ -181,21 +181,21 @@ class Sessions:
         return self._runner.run(["start-server"], ["source-file", "-"], text=text, folder=pane.folder)
 
     def _fill(self, window: WindowOrder, window_id: str, pane_id: str) -> None:
-        there = self._server.window(window_id)
-        there.set_option("remain-on-exit", "off")
+        shell_window = self._server.window(window_id)
+        shell_window.set_option("remain-on-exit", "off")
         if window.each:
-            there.set_option(EACH, "pane")
-            there.set_option("pane-border-status", "top")
-            there.set_option("pane-border-format", TITLE)
+            shell_window.set_option(EACH, "pane")
+            shell_window.set_option("pane-border-status", "top")
+            shell_window.set_option("pane-border-format", TITLE)
         self._set(["-w", "-t", window_id], window.options)
         panes = [self._server.pane(pane_id)]
         for pane in window.panes[1:]:
-            there.select_layout(ROOM)
+            shell_window.select_layout(ROOM)
             beside = self._server.calling_from(pane.folder).pane(pane_id)
             _, pane_id = _made(beside, ["split-window", "-d"], pane.argv)
             panes.append(self._server.pane(pane_id))
         if window.layout is not None:
-            there.select_layout(window.layout)
+            shell_window.select_layout(window.layout)
         for pane, pane_there in zip(window.panes, panes, strict=True):
             if pane.stays:
                 pane_there.set_option("remain-on-exit", "on")
@@ -277,16 +277,16 @@ class Tiles:
 
     def add(self, window: str, run_id: str, argv: Sequence[str], folder: str) -> bool:
         """Add a pane for a run; say whether there was room for it."""
-        there = self._server.calling_from(folder).window(window)
-        there.select_layout(ROOM)
+        target = self._server.calling_from(folder).window(window)
+        target.select_layout(ROOM)
         try:
-            row = there.cmd("split-window", "-d", "-P", "-F", "#{pane_id}", *argv).stdout
+            row = target.cmd("split-window", "-d", "-P", "-F", "#{pane_id}", *argv).stdout
         except TmuxRefused as why:
             if _NO_ROOM in why.message:
                 return False
             raise
         self._server.pane(row[0]).set_option(SHOWS, script.a_run(run_id))
-        there.select_layout(ROOM)
+        target.select_layout(ROOM)
         return True
 
     def title(self, titles: Mapping[str, tuple[str, str]]) -> None:

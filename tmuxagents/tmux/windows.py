@@ -228,9 +228,9 @@ class RunWindows:
 
     def session_of(self, pane: str, *, with_layout: bool = False) -> str | None:
         """Return the session of a pane, not a view, or None. `with_layout`: it must belong to a layout."""
-        here = script.equal("#{pane_id}", script.an_id(pane, "%"))
-        here = script.both(here, f"#{{{LAYOUT}}}") if with_layout else here
-        found = self._runner.ask(["list-panes", "-a", "-f", here, "-F", f"{IS_VIEW} #{{session_id}}"])
+        at_pane = script.equal("#{pane_id}", script.an_id(pane, "%"))
+        at_pane = script.both(at_pane, f"#{{{LAYOUT}}}") if with_layout else at_pane
+        found = self._runner.ask(["list-panes", "-a", "-f", at_pane, "-F", f"{IS_VIEW} #{{session_id}}"])
         return min(found).split(" ")[1] if found else None
 
     def set_state(self, window: str, run_id: str, state: str) -> int | None:
@@ -253,10 +253,10 @@ class RunWindows:
         None: the program runs. The status is empty if a signal ended it, or if tmux does not know. Raises
         TmuxRefused if the pane has gone.
         """
-        here = script.equal("#{pane_id}", script.an_id(pane, "%"))
+        at_pane = script.equal("#{pane_id}", script.an_id(pane, "%"))
         server = self._server
         row = "#{pane_dead} #{pane_dead_status}"
-        rows = server.cmd("list-panes", "-a", "-f", here, "-F", row).stdout
+        rows = server.cmd("list-panes", "-a", "-f", at_pane, "-F", row).stdout
         if not rows:
             raise TmuxRefused(f"tmux has no pane {pane} any more.", kind="window")
         dead, _, status = rows[0].partition(" ")

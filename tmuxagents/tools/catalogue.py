@@ -47,8 +47,8 @@ def _text(about: str | None = None, **more: Any) -> Schema:
 
 
 def _list(items: Schema, *, least: int = 0, most: int | None = None, about: str | None = None) -> Schema:
-    known = {"description": about, "minItems": least or None, "maxItems": most}
-    return {"type": "array", "items": items, **{key: of for key, of in known.items() if of is not None}}
+    keywords = {"description": about, "minItems": least or None, "maxItems": most}
+    return {"type": "array", "items": items, **{key: of for key, of in keywords.items() if of is not None}}
 
 
 _PRESET = _text("Preset or profile, see list_subagent_profiles")

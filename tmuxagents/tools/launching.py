@@ -132,8 +132,8 @@ def background_agent_status(arguments: Mapping[str, Any], door: Door, faults: Fa
         snapshot, more = _shown(registry, caller, named, over, ended=ended)
         others = 0  # active runs in the project that belong to other parents
         if caller.owner is not None:
-            here = [row for row in registry.open_rows() if row.project == caller.project]
-            others = sum(row.owner != caller.owner and row.status not in records.ENDED for row in here)
+            rows = [row for row in registry.open_rows() if row.project == caller.project]
+            others = sum(row.owner != caller.owner and row.status not in records.ENDED for row in rows)
         return snapshot, more, others
 
     (snapshot, more, others), warnings = lookup.with_registry(caller, ask)

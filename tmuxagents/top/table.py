@@ -111,7 +111,7 @@ class Table:
         self._name = min(max(longest, _LEAST_NAME), _WIDEST_NAME, max(_LEAST_NAME, width // 3))
         # The columns that have something to show, as many as fit.
         room = width - _LEFT - self._name - _GAP - _LEAST_ACTIVITY
-        there: list[str] = []
+        fitting: list[str] = []
         for name in _FIRST_TO_STAY:
             column = COLUMNS[name]
             needed = column.width + _GAP
@@ -119,9 +119,9 @@ class Table:
                 continue
             if name in _MAY_BE_EMPTY and not any(column.cell(entry, 0.0) for entry in entries):
                 continue
-            there.append(name)
+            fitting.append(name)
             room -= needed
-        self.shown = [name for name in COLUMNS if name in there]
+        self.shown = [name for name in COLUMNS if name in fitting]
 
     def _widths(self) -> list[tuple[str, int]]:
         before = [(NAME, self._name), *((name, COLUMNS[name].width) for name in self.shown)]

@@ -41,12 +41,12 @@ def program(name: str, path: str | None, output: bytes | None) -> Check:
     least, user, hint = _PROGRAMS[name]
     if path is None:
         return Check(name, f"Not on PATH, and {user} needs it", BROKEN if name == "node" else WARNING, hint)
-    known = version(output)
-    if known is None:
+    found = version(output)
+    if found is None:
         return warning(name, f"{path} does not report its version", hint)
-    if known[1] < least:
-        return warning(name, f"{path} is {known[0]}, too old for {user}", hint)
-    return Check(name, f"{path} is {known[0]}")
+    if found[1] < least:
+        return warning(name, f"{path} is {found[0]}, too old for {user}", hint)
+    return Check(name, f"{path} is {found[0]}")
 
 
 def space(folder: str, free: int, files: int | None) -> Check:

@@ -137,9 +137,9 @@ def registry_file(case: Case) -> Check:
 
 def watcher(case: Case) -> Check:
     """Check whether the watcher runs, if it has something to do."""
-    there = watcher_lock.holder(case.caller.home)
-    if there is not None:
-        return Check("watcher", f"running, pid {there[0]}")
+    holder = watcher_lock.holder(case.caller.home)
+    if holder is not None:
+        return Check("watcher", f"running, pid {holder[0]}")
     if any(not run.ended and not run.standing.foreign for run in case.open_runs()):
         hint = "nothing to do: the next launch, or the end of a run, starts it"
         return warning("watcher", "Not running while runs are active: the status line is old", hint)
@@ -148,13 +148,13 @@ def watcher(case: Case) -> Check:
 
 def runs(case: Case) -> Check:
     """Check for lost runs that are not concluded yet."""
-    there = case.open_runs()
-    due = [run.run_id[: words.SHORT_ID] for run in there if run.is_due(time.time())]
+    open_runs = case.open_runs()
+    due = [run.run_id[: words.SHORT_ID] for run in open_runs if run.is_due(time.time())]
     if due:
         return warning(
             "runs", f"Lost and not concluded: {checks.some(due)}", f"tmuxagents stop {' '.join(due)}"
         )
-    return Check("runs", f"none is lost (live: {len(there)})")
+    return Check("runs", f"none is lost (live: {len(open_runs)})")
 
 
 def _read_open_runs(caller: Caller) -> list[RunView]:
@@ -192,8 +192,8 @@ def processes(case: Case) -> Check:
     for run_id in marked:
         run_dir = f"{case.caller.runs}/{run_id}"
         result = directory.read_result(run_dir)
-        here = process.presence(directory.identity_of(directory.read_wrapper(run_dir))) == records.HERE
-        if result is None or here:
+        lives = process.presence(directory.identity_of(directory.read_wrapper(run_dir))) == records.HERE
+        if result is None or lives:
             continue
         spared = {one.get("pid") for one in result.get("leftBehind") or () if isinstance(one, dict)}
         spared.add(os.getpid())

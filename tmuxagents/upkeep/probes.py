@@ -272,9 +272,9 @@ def tools(case: Case) -> list[Check]:
 
 def _judged(case: Case, **programs: str | None) -> list[Check]:
     """Ask programs for their versions, all at once, and judge them."""
-    there = [path for path in programs.values() if path is not None]
-    questions = [ask.Question([path, "--version"], case.environment, limit_s=LIMIT_S) for path in there]
-    answers = dict(zip(there, ask.ask(questions), strict=True))
+    paths = [path for path in programs.values() if path is not None]
+    questions = [ask.Question([path, "--version"], case.environment, limit_s=LIMIT_S) for path in paths]
+    answers = dict(zip(paths, ask.ask(questions), strict=True))
     return [checks.program(name, path, answers.get(path or "")) for name, path in programs.items()]
 
 
@@ -306,16 +306,16 @@ def keys(case: Case) -> Check:
         for place in (own, *(presets_disk.project_folder(one, kind) for one in above)):
             with contextlib.suppress(OSError):
                 paths |= {f"{place}/{name}" for name in os.listdir(place) if name.endswith(".md")}
-    there = []
+    holding = []
     for path in sorted(paths):
         with contextlib.suppress(TmuxAgentsError):  # it cannot be read
             if checks.file_holds_key(path, disk.read(path)):
-                there.append(path)
-    loose = [path for path in there if os.stat(path).st_mode & (stat.S_IRGRP | stat.S_IROTH)]
+                holding.append(path)
+    loose = [path for path in holding if os.stat(path).st_mode & (stat.S_IRGRP | stat.S_IROTH)]
     if loose:
         hint = f"chmod 600 {' '.join(loose)}"
         return warning("keys", f"Others may read the keys in {checks.some(loose)}", hint)
-    return Check("keys", f"only you can read your files with keys (found: {len(there)})")
+    return Check("keys", f"only you can read your files with keys (found: {len(holding)})")
 
 
 def settings(case: Case) -> Iterator[Check]:

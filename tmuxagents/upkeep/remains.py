@@ -123,9 +123,9 @@ def close_windows(rows: Iterable[Row], caller: Caller, pruned: Pruned) -> None:
             continue
         try:
             windows = tmux.Tmux(socket).windows
-            there = windows.all()
+            present = windows.all()
             for row in its:
-                window = there.get(row.run_id)
+                window = present.get(row.run_id)
                 if window is None or not window.dead or window.watched:
                     continue
                 if pruned.dry_run or windows.close_ended(window.window, row.run_id):
@@ -267,9 +267,9 @@ def prune_elsewhere(runs: Iterable[RunView], pruned: Pruned) -> None:
         if not run.is_far or pruned.dry_run:
             continue
         try:
-            there = requests.carry_out(run, ["prune", run.run_id], os.environ)
+            answer = requests.carry_out(run, ["prune", run.run_id], os.environ)
         except TmuxAgentsError as why:
             if why.kind != "unknown-run":
                 pruned.warnings.append(f"run {run.run_id} stays on {run.host}: {why.message}")
         else:
-            pruned.warnings += [f"{run.host}: {warning}" for warning in there.get("warnings") or ()]
+            pruned.warnings += [f"{run.host}: {warning}" for warning in answer.get("warnings") or ()]

@@ -33,12 +33,12 @@ HEAD, TITLE, PROBLEM, ASIDE, BLANK = "head", "title", "error", "muted", "blank"
 
 def call_line(args: Any) -> str:
     """Return the call as one line."""
-    known = args if isinstance(args, dict) else {}
-    tasks = known.get("tasks")
+    table = args if isinstance(args, dict) else {}
+    tasks = table.get("tasks")
     tasks = tasks if isinstance(tasks, list) else [None]  # not known yet: there is at least one
     profiles = [_line(task.get("profile")) for task in tasks if isinstance(task, dict)]
     named = [profile for profile in profiles if profile]
-    default = _line(known.get("profile"))
+    default = _line(table.get("profile"))
     parts = [
         f"delegate_to_subagents {len(tasks)} {'sub-agents' if len(tasks) > 1 else 'sub-agent'}",
         f"(default profile: {default})" if default else "",
@@ -134,7 +134,7 @@ def window_document(
 
     The caller fills in `profileInfo`, since only the caller knows the summary of a profile.
     """
-    known = profile if isinstance(profile, dict) else {}
+    fields = profile if isinstance(profile, dict) else {}
     return {
         "name": name,
         "sessionId": run["sessionId"],
@@ -152,9 +152,9 @@ def window_document(
         "fileCount": len(run["files"] or ()),
         "profileName": run["preset"],
         "profileInfo": None,
-        "provider": known.get("provider"),
+        "provider": fields.get("provider"),
         "model": run["model"],
-        "thinkingLevel": known.get("thinkingLevel"),
+        "thinkingLevel": fields.get("thinkingLevel"),
         "stopReason": run["stopReason"],
         "errorMessage": run["errorMessage"],
         "todoTotal": window.todo_total,

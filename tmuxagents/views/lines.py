@@ -89,15 +89,15 @@ class LastLines:
         """Add the preview of a call, and count what it does to the todo list."""
         self.tool_count += 1
         tool, args = events.text_of(fields.get("toolName")), fields.get("args")
-        known = args if isinstance(args, dict) else {}
+        arguments = args if isinstance(args, dict) else {}
         if tool == "write_todos":
-            written = len(_list(known.get("todos")))
-            if known.get("mode") == "append":
+            written = len(_list(arguments.get("todos")))
+            if arguments.get("mode") == "append":
                 self.todo_total = (self.todo_total or 0) + written
             else:
                 self.todo_total, self.todo_completed = written, 0
-        elif tool == "edit_todos" and known.get("action") in ("complete", "abandon"):
-            self.todo_completed = (self.todo_completed or 0) + len(_list(known.get("indices")))
+        elif tool == "edit_todos" and arguments.get("action") in ("complete", "abandon"):
+            self.todo_completed = (self.todo_completed or 0) + len(_list(arguments.get("indices")))
         rows = self.append(_ARROW + previews.preview(tool, args, self._place), TOOL)
         if tool in figures.LISTING_TOOLS:
             self._listed.open(events.text_of(fields.get("callId")) or None, tool, rows[0])

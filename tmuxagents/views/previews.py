@@ -39,14 +39,14 @@ class Place(NamedTuple):
 
 def preview(tool: str, args: Any, place: Place) -> str:
     """Return the line of a call. `args` may be anything."""
-    known = args if isinstance(args, dict) else {}
+    arguments = args if isinstance(args, dict) else {}
     name = safe.line(tool) or "tool"
     if name in _BARE:
         return name
     shown = _SHOWN.get(name)
     if shown is None:
-        return f"{name} {_cut(_json(known), len(name) + 1, place)}" if known else name
-    return f"{_LABELS.get(name, name)} → {shown(known, place)}"
+        return f"{name} {_cut(_json(arguments), len(name) + 1, place)}" if arguments else name
+    return f"{_LABELS.get(name, name)} → {shown(arguments, place)}"
 
 
 # --- values that a child sent -----------------------------------------------------------------------------

@@ -62,13 +62,13 @@ class JobKeeper:
 
     def run(self) -> None:
         """Go round until no run is left."""
-        known: set[str] = set()
+        seen: set[str] = set()
         ask_at = time.monotonic()
         while runs := self.open_runs():
             now = time.monotonic()
-            if not runs.keys() <= known:
+            if not runs.keys() <= seen:
                 self._pause_s, ask_at = _ASK_S, min(ask_at, now + _ASK_S)
-            known = set(runs)
+            seen = set(runs)
             if now >= ask_at:
                 try:
                     listed = {job.run_id: job for job in commands.queue(self._environment)}

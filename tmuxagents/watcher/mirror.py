@@ -287,8 +287,8 @@ class Mirror:
         """Take over a file that is replaced as a whole."""
         if frame.name == directory.META:
             # Most often the plan is here already. A child there may have damaged its copy.
-            known = directory.read_bytes(f"{run_dir}/{directory.META}")
-            if frame.text != known and directory.is_plan(run_dir, frame.text):
+            plan = directory.read_bytes(f"{run_dir}/{directory.META}")
+            if frame.text != plan and directory.is_plan(run_dir, frame.text):
                 writing.take_plan(run_dir, frame.text)
         elif frame.name == directory.RESULT:
             if directory.result_of(frame.text) is None:

@@ -73,8 +73,8 @@ class Telling:
             if state is None:
                 self._states.pop(row.run_id, None)
                 continue
-            known = None if row.run_id in waited else records.RUNNING
-            if state != self._states.get(row.run_id, known) and row.server and row.window:
+            at_first = None if row.run_id in waited else records.RUNNING
+            if state != self._states.get(row.run_id, at_first) and row.server and row.window:
                 self._states[row.run_id] = state
                 chore = Chore(run_id=row.run_id, window=row.window, state=state)
                 self._screens.add(row.server, chore)

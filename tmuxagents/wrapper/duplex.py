@@ -68,12 +68,12 @@ class OpenQuestions:
         self, asks: Iterable[Ask], now: float, given: MutableMapping[str, tuple[str, str]] | None = None
     ) -> None:
         """Record new questions, and those that are closed by now. `given`: their answers and sources."""
-        there = {ask.key: ask for ask in asks}
-        for key in [key for key in self._open if key not in there]:
+        open_now = {ask.key: ask for ask in asks}
+        for key in [key for key in self._open if key not in open_now]:
             ask, _ = self._open.pop(key)
             answer, by = (given or {}).pop(ask.id, (None, self._elsewhere))
             self._recorder.event(events.input_given(ask.kind, ask=ask.id or None, answer=answer, by=by))
-        for key, ask in there.items():
+        for key, ask in open_now.items():
             if key not in self._open:
                 self._open[key] = ask, now
                 asked = events.needs_input(ask.kind, ask.text, ask=ask.id or None, options=ask.options)

@@ -29,11 +29,11 @@ def enter_cwd(claim: Claim) -> Verdict | None:
     """Enter the child's working directory if it is the one that the launcher saw; else return the ending."""
     try:
         os.chdir(claim.plan.cwd)
-        here = os.stat(".")
+        entered = os.stat(".")
     except OSError:
-        here = None
+        entered = None
     seen = claim.handed.working_directory if claim.handed else None
-    if here is None or (seen is not None and [here.st_dev, here.st_ino] != seen):
+    if entered is None or (seen is not None and [entered.st_dev, entered.st_ino] != seen):
         return endings.CWD_CHANGED.verdict()
     return None
 

@@ -98,11 +98,11 @@ def tool_name(call: str, update: Mapping[str, Any], quirks: Quirks) -> str | Non
     return raw_json.word(update.get("name")) or raw_json.word(own) or raw_json.word(update.get("title"))
 
 
-def as_ours(name: str | None, known: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
+def as_ours(name: str | None, details: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
     """Return the name and arguments of a call, in our own words if we know its kind."""
-    args, kind = raw_json.table(known.get("rawInput")), known.get("kind")
-    diff = next((one for one in raw_json.blocks(known.get("content")) if one.get("type") == "diff"), {})
-    place = next(iter(raw_json.blocks(known.get("locations"))), {})
+    args, kind = raw_json.table(details.get("rawInput")), details.get("kind")
+    diff = next((one for one in raw_json.blocks(details.get("content")) if one.get("type") == "diff"), {})
+    place = next(iter(raw_json.blocks(details.get("locations"))), {})
     path = diff.get("path") or place.get("path") or _first(args, _PATHS)
     if kind == "execute" and isinstance(args.get("command"), str):
         return "bash", args
@@ -113,7 +113,7 @@ def as_ours(name: str | None, known: Mapping[str, Any]) -> tuple[str | None, dic
         if isinstance(old, str) and old:
             return "edit", {"path": path, "edits": [{"oldText": old, "newText": new}]}
         return "write", {"path": path, "content": new}
-    return name, args or {"title": known.get("title")}
+    return name, args or {"title": details.get("title")}
 
 
 def _first(args: Mapping[str, Any], keys: Sequence[str]) -> Any:
@@ -149,9 +149,9 @@ def decides(level: str | None, kind: str | None) -> bool | None:
 
 def words_of(error: Any) -> str:
     """Return the message of an error: the provider's own, if the error has it."""
-    known = raw_json.table(error)
-    message = raw_json.sentence(known.get("message")) or "The agent reported an error."
-    details = raw_json.sentence(_inner(known, "data").get("details"))
+    body = raw_json.table(error)
+    message = raw_json.sentence(body.get("message")) or "The agent reported an error."
+    details = raw_json.sentence(_inner(body, "data").get("details"))
     return details or inner_message(message) or message.removeprefix("Internal error: ")
 
 

@@ -158,8 +158,8 @@ class AcpTalker(Talker, Updates):
         wanted = self._plan.resolved_model
         if wanted and wanted != options.model:
             if wanted not in options.models:
-                known = ", ".join(options.models[:_MOST_NAMED])
-                return f"has no model {wanted[:100]}" + (f"; it has {known}" if known else "")
+                models = ", ".join(options.models[:_MOST_NAMED])
+                return f"has no model {wanted[:100]}" + (f"; it has {models}" if models else "")
             self._settings.append(options.set_model(self.session, wanted))
             self.model = wanted
         return None

@@ -54,9 +54,9 @@ class Updates(LineReader):
 
     def update(self, raw: dict[str, Any], now: float) -> Reading:  # noqa: PLR0911  (a case for each kind)
         """Read one `session/update`."""
-        known = raw_json.table(raw.get("params"))
-        update = known.get("update")
-        if not isinstance(update, dict) or known.get("sessionId") not in (None, self.session):
+        params = raw_json.table(raw.get("params"))
+        update = params.get("update")
+        if not isinstance(update, dict) or params.get("sessionId") not in (None, self.session):
             return NOTHING
         kind = raw_json.word(update.get("sessionUpdate")) or ""
         if kind == "available_commands_update" and self.quirks.replays_late:
@@ -115,12 +115,12 @@ class Updates(LineReader):
         if call is None or call in self._over:
             return []
         reported = self.flush()
-        known = self._calls.get(call) or {"tool": quirks.tool_name(call, update, self.quirks)}
-        known = {**known, **{key: update[key] for key in update if update[key]}}
-        raw_json.remember(self._calls, call, known)
+        so_far = self._calls.get(call) or {"tool": quirks.tool_name(call, update, self.quirks)}
+        so_far = {**so_far, **{key: update[key] for key in update if update[key]}}
+        raw_json.remember(self._calls, call, so_far)
         status = update.get("status")
         # claude-agent-acp sends arguments piece by piece; the title comes with the last one.
-        has_all = update.get("title") and set(raw_json.table(known.get("rawInput"))) - _NOT_ARGUMENTS
+        has_all = update.get("title") and set(raw_json.table(so_far.get("rawInput"))) - _NOT_ARGUMENTS
         if status in _BEGUN or has_all:
             reported += self.tell(call, now)
         if status not in _BEGUN[1:]:
@@ -135,9 +135,9 @@ class Updates(LineReader):
 
     def tell(self, call: str, now: float) -> list[Event]:
         """Report a call, once."""
-        known = self._calls.get(call, {})
+        details = self._calls.get(call, {})
         self.was_refused = False
-        tool, args = quirks.as_ours(known.get("tool"), known)
+        tool, args = quirks.as_ours(details.get("tool"), details)
         return self.call(call, tool, args, now)
 
     def deny(self, call: str, why: str) -> list[Event]:

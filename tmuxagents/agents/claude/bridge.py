@@ -71,13 +71,13 @@ class ClaudeBridge(HookBridge):
         call = str(raw.get("tool_use_id"))
         if name == PATIENT:
             self._count += 1
-            known, tool = str(self._count), raw.get("tool_name")
+            ask_id, tool = str(self._count), raw.get("tool_name")
             own = next((one for one in reversed(self._calls) if self._calls[one] == tool), None)
             line = self.line.dup()
             asked = {**raw, "input": raw.get("tool_input")}
-            self._held[known] = HeldHook(line, asked, self._calls.keys() - {own})
+            self._held[ask_id] = HeldHook(line, asked, self._calls.keys() - {own})
             self.poll.register(line, 0)  # only to notice that it is closed
-            self.write(jsonline.encode({**raw, "ask": known}))
+            self.write(jsonline.encode({**raw, "ask": ask_id}))
         elif name == "PreToolUse":
             self._calls[call] = str(raw.get("tool_name"))
         elif name in _DONE:

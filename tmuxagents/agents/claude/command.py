@@ -230,10 +230,10 @@ class ClaudeLiveReader(HookedReader):
 
     def _used(self, message: dict[str, Any]) -> list[Event]:
         """Report the usage of a model call once: the transcript has a line for each block of its answer."""
-        known = raw_json.key(message.get("id"))
-        if known is None or known in self._counted or message.get("stop_reason") is None:
+        message_id = raw_json.key(message.get("id"))
+        if message_id is None or message_id in self._counted or message.get("stop_reason") is None:
             return []
-        raw_json.remember(self._counted, known, None)
+        raw_json.remember(self._counted, message_id, None)
         # Counted for the run: it may come after the end of the turn, and does not show work.
         return usage_of(figures_of(message.get("usage")), words.OF_RUN)
 
@@ -243,7 +243,7 @@ class ClaudeLiveReader(HookedReader):
         if ask is None or ask.kind != PERMISSION or raw.get("answer") == ALLOW:
             return []
         tool = self._asking[ask.id]
-        call = next((known for known, (name, _) in reversed(self.calls.items()) if name == tool), None)
+        call = next((call_id for call_id, (name, _) in reversed(self.calls.items()) if name == tool), None)
         return [events.denied(call, tool, f"denied by {self.asks.given[ask.id][1]}")]
 
     def stopped(self, hook: str, raw: dict[str, Any]) -> Reading:

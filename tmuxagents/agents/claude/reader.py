@@ -154,13 +154,13 @@ class ClaudeTalker(EnvelopeTalker, ClaudeReader):
         return self._say(message.text or "", message.inbox_id, message, **later)
 
     def _say(self, text: str, number: int, message: InboxMessage | None, **more: str) -> bytes:
-        known = self._id(number)
-        self._open[known] = message
+        message_id = self._id(number)
+        self._open[message_id] = message
         blocks = [{"type": "text", "text": text}]
         if text.startswith("/"):  # only the last block can be a command, and a blank one is left out
             blocks.append({"type": "text", "text": "\n"})
         body = {"role": "user", "content": blocks}
-        return jsonline.encode({"type": "user", "uuid": known, "message": body, **more})
+        return jsonline.encode({"type": "user", "uuid": message_id, "message": body, **more})
 
     def _id(self, number: int) -> str:
         """Return the id of a message, as a UUID."""
@@ -174,17 +174,17 @@ class ClaudeTalker(EnvelopeTalker, ClaudeReader):
                 self._asked.pop(raw_json.key(raw.get("request_id")) or "", None)
                 return ACTIVE
             case "control_response":  # Claude Code has taken an interrupt
-                known = raw_json.key(raw_json.table(raw.get("response")).get("request_id"))
-                return Reading(_sent(self._interrupts.pop(known or "", None)), active=True)
+                message_id = raw_json.key(raw_json.table(raw.get("response")).get("request_id"))
+                return Reading(_sent(self._interrupts.pop(message_id or "", None)), active=True)
             case "command_lifecycle":  # Claude Code has started on a message, or is done with it
                 self._reports = True
-                known, state = raw_json.key(raw.get("command_uuid")) or "", raw.get("state")
+                message_id, state = raw_json.key(raw.get("command_uuid")) or "", raw.get("state")
                 if state in _OVER:
-                    return Reading(_sent(self._open.pop(known, None)), active=True)
-                message = self._open.get(known)
+                    return Reading(_sent(self._open.pop(message_id, None)), active=True)
+                message = self._open.get(message_id)
                 if state != "started" or message is None:
                     return ACTIVE
-                self._open[known] = None
+                self._open[message_id] = None
                 return Reading([*self._report_texts(), *_sent(message)], active=True)
         return super().take(kind, raw, now)
 

@@ -183,7 +183,7 @@ class CodexLiveReader(LiveReader, ThreadReader):
     def feed(self, line: bytes, now: float) -> Reading:
         """Read one line."""
         reading = super().feed(line, now)
-        self.asks.open = {known: asked.ask for known, asked in self.questions.items()}
+        self.asks.open = {ask_id: asked.ask for ask_id, asked in self.questions.items()}
         return reading
 
     def kind(self, raw: Mapping[str, Any]) -> str:

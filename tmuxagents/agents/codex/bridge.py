@@ -156,8 +156,8 @@ class CodexBridge(WrapperPipes):
         os.mkdir(self._folder, 0o700)
         # A socket's path may have 107 bytes, and the run directory's path may be longer. This path is short,
         # also for the server and the screen. Codex makes the socket's folder private, so it is a subfolder.
-        there = os.open(run_dir, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        self._socket = f"/proc/{os.getpid()}/fd/{there}/{directory.LIVE_FILES}/socket"
+        folder = os.open(run_dir, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._socket = f"/proc/{os.getpid()}/fd/{folder}/{directory.LIVE_FILES}/socket"
         self._server: subprocess.Popen[bytes] | None = None
         self._screen: subprocess.Popen[bytes] | None = None
         self._line: WebSocket | None = None

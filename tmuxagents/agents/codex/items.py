@@ -41,11 +41,11 @@ class ItemReader(LineReader):
 
     def takes_session(self, session: Any, model: Any = None) -> list[Event]:
         """Report the session, once."""
-        known = raw_json.key(session)
-        if known is None or self.session is not None:
+        session_id = raw_json.key(session)
+        if session_id is None or self.session is not None:
             return []
-        self.session, self.model = known, raw_json.word(model)
-        return [events.session_started(known, model=self.model)]
+        self.session, self.model = session_id, raw_json.word(model)
+        return [events.session_started(session_id, model=self.model)]
 
     def item_began(self, item: Item, now: float) -> Reading:
         """Report a tool call that begins."""

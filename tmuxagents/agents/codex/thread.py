@@ -81,10 +81,10 @@ class ThreadReader(ItemReader):
 
     def turn_came(self, turn: Any) -> list[Event]:
         """Note a turn that has begun, and report that a settled child works again."""
-        known = raw_json.key(turn)
-        if known is None or known == self._last_turn:
+        turn_id = raw_json.key(turn)
+        if turn_id is None or turn_id == self._last_turn:
             return []
-        self.turn = known
+        self.turn = turn_id
         return self.works_again()
 
     def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:  # noqa: C901, PLR0911  (a case for each kind)

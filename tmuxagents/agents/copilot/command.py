@@ -191,8 +191,8 @@ class CopilotLiveReader(HookedReader, CopilotReader):
                 figures = figures_of([raw_json.table(data.get("usage"))])
                 return Reading(usage_of(figures, "call"), active=True)
             case "permission.requested" | "user_input.requested" | "elicitation.requested":
-                if known := raw_json.key(data.get("requestId")):
-                    raw_json.remember(self.asks.open, known, _question(kind, data))
+                if ask_id := raw_json.key(data.get("requestId")):
+                    raw_json.remember(self.asks.open, ask_id, _question(kind, data))
                 return ACTIVE
             case "permission.completed" | "user_input.completed" | "elicitation.completed":
                 self.asks.open.pop(raw_json.key(data.get("requestId")) or "", None)
@@ -203,10 +203,10 @@ class CopilotLiveReader(HookedReader, CopilotReader):
 
     def _in_session(self) -> list[Event]:
         """Report the session, and again once the log names the model."""
-        known = self._session, self.model
-        if not self._session or known == self._reported:
+        current = self._session, self.model
+        if not self._session or current == self._reported:
             return []
-        self._reported = known
+        self._reported = current
         return [events.session_started(self._session, model=self.model)]
 
     def _prompt(self, text: str) -> Reading:

@@ -81,8 +81,8 @@ class OpencodeLiveReader(LiveReader, OpencodeReader):
                 return NOTHING
             case "message.updated":
                 info = raw_json.table(about.get("info"))
-                if info.get("role") == "user" and (known := raw_json.key(info.get("id"))):
-                    raw_json.remember(self._prompts, known, None)
+                if info.get("role") == "user" and (known_id := raw_json.key(info.get("id"))):
+                    raw_json.remember(self._prompts, known_id, None)
                 return ACTIVE
             case "message.part.updated":
                 return self._part(raw_json.table(about.get("part")), now)
@@ -93,8 +93,8 @@ class OpencodeLiveReader(LiveReader, OpencodeReader):
             case "session.error":
                 return super().take("error", {"sessionID": self.session, "error": about.get("error")}, now)
             case "permission.asked" | "question.asked":
-                if known := raw_json.key(about.get("id")):
-                    raw_json.remember(self.asks.open, known, _question(known, about))
+                if known_id := raw_json.key(about.get("id")):
+                    raw_json.remember(self.asks.open, known_id, _question(known_id, about))
                 return ACTIVE
             case "permission.replied" | "question.replied" | "question.rejected":
                 self.asks.open.pop(raw_json.key(about.get("requestID")) or "", None)
@@ -105,16 +105,16 @@ class OpencodeLiveReader(LiveReader, OpencodeReader):
                 return NOTHING
 
     def _part(self, part: dict[str, Any], now: float) -> Reading:
-        kind, known = raw_json.word(part.get("type")) or "", raw_json.key(part.get("id")) or ""
+        kind, part_id = raw_json.word(part.get("type")) or "", raw_json.key(part.get("id")) or ""
         state = raw_json.table(part.get("state"))
         is_whole = state.get("status") in _OVER if kind == "tool" else True
         if kind in ("text", "reasoning") and "time" in part:  # a prompt has no times
             is_whole = "end" in raw_json.table(part["time"])
-        if known in self._read_parts or not is_whole:  # a part that is not whole will be reported again
+        if part_id in self._read_parts or not is_whole:  # a part that is not whole will be reported again
             runs = kind == "tool" and state.get("status") == "running" and not self.settled
             called = self.call(part.get("callID"), part.get("tool"), state.get("input"), now) if runs else []
             return Reading(called, active=True)
-        raw_json.remember(self._read_parts, known, None)
+        raw_json.remember(self._read_parts, part_id, None)
         if raw_json.key(part.get("messageID")) in self._prompts:  # a prompt: from `send`, or a person's
             text = raw_json.text(part.get("text")) if kind == "text" else None
             if text is None:
@@ -153,16 +153,16 @@ class OpencodeLiveReader(LiveReader, OpencodeReader):
         return Reading(reported, active=True)
 
 
-def _question(known: str, asked: dict[str, Any]) -> Ask:
+def _question(ask_id: str, asked: dict[str, Any]) -> Ask:
     """Return a question in our words."""
     permission = raw_json.word(asked.get("permission"))
     if permission is None:
         listed = [raw_json.table(one) for one in raw_json.listed(asked.get("questions"))]
         text = "\n".join(filter(None, (raw_json.sentence(one.get("question")) for one in listed)))
         options = raw_json.choices(listed[0].get("options")) if len(listed) == 1 else []
-        return Ask(known, "question", text or None, options)
+        return Ask(ask_id, "question", text or None, options)
     words = [one for one in raw_json.listed(asked.get("patterns")) if isinstance(one, str)]
-    return Ask(known, "permission", raw_json.sentence(f"{permission}: {', '.join(words)}"), _CHOICES)
+    return Ask(ask_id, "permission", raw_json.sentence(f"{permission}: {', '.join(words)}"), _CHOICES)
 
 
 LIVE = LiveAgent(AGENT.live_arguments, OpencodeLiveReader, f"{__file__.rpartition('/')[0]}/bridge.py")

@@ -56,10 +56,10 @@ class PiLiveReader(LiveReader, PiReader):
             case "bridge_taken":
                 return Reading(self.taken(raw))
             case "bridge_asks":  # the bridge, too, can answer a question with an id
-                known, of = raw_json.key(raw.get("ask")) or "", raw_json.word(raw.get("kind")) or "question"
+                ask_id, of = raw_json.key(raw.get("ask")) or "", raw_json.word(raw.get("kind")) or "question"
                 words = [(one, one) for one in map(raw_json.word, raw_json.listed(raw.get("options"))) if one]
                 text, options = raw_json.sentence(raw.get("title")), _CHOICES.get(of, words)
-                self.asks.ask(Ask(known, of, text, options))
+                self.asks.ask(Ask(ask_id, of, text, options))
             case "bridge_answered":
                 self.asks.open.clear()  # it reports one question at a time
             case "bridge_answer":

@@ -165,14 +165,14 @@ class PiReader(Reader):
 
         After the result, the id may mean a new call: some providers restart the numbers with each answer.
         """
-        known = raw_json.key(call_id)
-        if known is not None:
-            first = known not in self._running
-            raw_json.remember(self._running, known, now)
-            self._answered.pop(known, None)
+        known_id = raw_json.key(call_id)
+        if known_id is not None:
+            first = known_id not in self._running
+            raw_json.remember(self._running, known_id, now)
+            self._answered.pop(known_id, None)
             if not first:
                 return []
-        return [events.tool_call(known, raw_json.word(tool) or "tool", raw_json.table(args))]
+        return [events.tool_call(known_id, raw_json.word(tool) or "tool", raw_json.table(args))]
 
     def _tool_started(self, raw: dict[str, Any], now: float) -> Reading:
         again, self.settled = self.settled, False

@@ -172,18 +172,19 @@ class QwenLiveReader(HookedReader, QwenReader):
             case "user":
                 return self._prompt_or_results(raw, now)
             case "control_request":
-                known, request = raw_json.key(raw.get("request_id")), raw.get("request")
-                if known is not None and isinstance(request, dict):
-                    raw_json.remember(self._open, known, request)
-                    ask = question(known, request)
+                request_id, request = raw_json.key(raw.get("request_id")), raw.get("request")
+                if request_id is not None and isinstance(request, dict):
+                    raw_json.remember(self._open, request_id, request)
+                    ask = question(request_id, request)
                     # Its input file takes only a yes or a no: any other question needs its own screen.
-                    self.asks.open[known] = ask if ask.kind == PERMISSION else Ask("", ask.kind, ask.text)
+                    is_ours = ask.kind == PERMISSION
+                    self.asks.open[request_id] = ask if is_ours else Ask("", ask.kind, ask.text)
                 return ACTIVE
             case "control_response":  # a person has answered on the screen
                 response = raw_json.table(raw.get("response"))
-                known = raw_json.key(response.get("request_id")) or ""
-                request = self._open.pop(known, None)
-                self.asks.open.pop(known, None)
+                request_id = raw_json.key(response.get("request_id")) or ""
+                request = self._open.pop(request_id, None)
+                self.asks.open.pop(request_id, None)
                 if request is None or raw_json.table(response.get("response")).get("allowed") is not False:
                     return ACTIVE
                 denied = self.deny(request.get("tool_use_id"), request.get("tool_name"), _NOT_ALLOWED)

@@ -130,25 +130,26 @@ class QwenTalker(EnvelopeTalker, QwenReader):
             {"type": "user", "session_id": "", "message": body, "parent_tool_use_id": None}
         )
 
-    def asked(self, known: str, request: dict[str, Any]) -> Reading:
+    def asked(self, request_id: str, request: dict[str, Any]) -> Reading:
         """Take a question, or answer no to it."""
         if self._asks_people:
-            return super().asked(known, request)
-        return self.answered(known, request, envelope.DENY, _LEVEL)
+            return super().asked(request_id, request)
+        return self.answered(request_id, request, envelope.DENY, _LEVEL)
 
-    def answered(self, known: str, request: dict[str, Any], answer: str, by: str) -> Reading:
+    def answered(self, request_id: str, request: dict[str, Any], answer: str, by: str) -> Reading:
         """Return the answer to a question, and report the call that it denies."""
         reply = envelope.decision(request, answer, by, by_index=True)
         denied = []
         if reply["behavior"] == envelope.DENY:
             denied = self.deny(request.get("tool_use_id"), request.get("tool_name"), f"denied by {by}")
-        return Reading(denied, active=True, reply=envelope.respond(known, reply))
+        return Reading(denied, active=True, reply=envelope.respond(request_id, reply))
 
     def is_refused(self, _raw: dict[str, Any], call: Any) -> bool:
         """Say whether a call ends with its question still open, and forget the question."""
-        found = [known for known, (_, request) in self._asked.items() if request.get("tool_use_id") == call]
-        for known in found:
-            del self._asked[known]
+        asked = self._asked.items()
+        found = [request_id for request_id, (_, request) in asked if request.get("tool_use_id") == call]
+        for request_id in found:
+            del self._asked[request_id]
         return bool(found) and not self._is_interrupted
 
     def turn_over(self, raw: dict[str, Any]) -> list[Event]:

@@ -61,10 +61,10 @@ def schema_names() -> list[str]:
 
 def schema_text(name: str) -> str:
     """Return one schema."""
-    known = schema_names()
-    if name not in known:
-        near = difflib.get_close_matches(name, known, n=3)
-        message = f'There is no schema "{name[:40]}". Schemas: {", ".join(known)}'
+    all_names = schema_names()
+    if name not in all_names:
+        near = difflib.get_close_matches(name, all_names, n=3)
+        message = f'There is no schema "{name[:40]}". Schemas: {", ".join(all_names)}'
         hint = f"did you mean {near[0]}?" if near else None
         raise BadRequest(message, kind="bad-argument", hint=hint, field="name", candidates=near)
     return (shipped.schemas() / f"{name}.json").read_text("utf-8")
@@ -166,8 +166,8 @@ def agents(_context: click.Context, incomplete: str) -> list[CompletionItem]:
     from tmuxagents.agents import installed  # noqa: PLC0415  (only where an agent is expected)
     from tmuxagents.settings import load  # noqa: PLC0415  (as above)
 
-    known = installed.names(load.load(os.environ, None))
-    return _fitting(((name, "") for name in known), incomplete)
+    all_names = installed.names(load.load(os.environ, None))
+    return _fitting(((name, "") for name in all_names), incomplete)
 
 
 def names(context: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -205,8 +205,8 @@ def presets(_context: click.Context, incomplete: str) -> list[CompletionItem]:
 
 def preset_names(_context: click.Context, incomplete: str) -> list[CompletionItem]:
     """Return the names that a preset file can be called by, with its source or without."""
-    known = _survey().catalogue.names()
-    return [CompletionItem(name) for name in known if name.startswith(incomplete)]
+    all_names = _survey().catalogue.names()
+    return [CompletionItem(name) for name in all_names if name.startswith(incomplete)]
 
 
 def setting_keys(_context: click.Context, incomplete: str) -> list[CompletionItem]:

@@ -158,12 +158,12 @@ def _added(host: Host, *, yes: bool) -> tuple[Host, list[Check]]:
 
 def _with_agents(host: Host, checks: list[Check]) -> list[Check]:
     """Return the checks with the agents that tmuxagents there has; refuse a host's agent if it is missing."""
-    there = install.read_agents(host, os.environ)
-    if host.agent is not None and host.agent not in [one["name"] for one in there]:
+    reported = install.read_agents(host, os.environ)
+    if host.agent is not None and host.agent not in [one["name"] for one in reported]:
         message = f"{host.name} has no agent {safe.line(host.agent)}."
-        raise Unusable(message, kind="far-agent", hint=f"it has {', '.join(one['name'] for one in there)}")
+        raise Unusable(message, kind="far-agent", hint=f"it has {', '.join(one['name'] for one in reported)}")
     found = []
-    for one in there:
+    for one in reported:
         said = f"{one['name']} {one.get('version') or ''}".strip()
         if one.get("loggedIn") is False:
             hint = "log in there, or choose another with --agent"

@@ -199,8 +199,8 @@ class Walk:
 
     def _preset(self) -> None:
         known = survey.survey(lookup.working_directory() or "/", os.environ, self._settings).presets
-        there = f"you have {len(known)}" if known else "you have none"
-        self._title("Preset", f"a file that names how a child works: model, tools, instructions; {there}")
+        owned = f"you have {len(known)}" if known else "you have none"
+        self._title("Preset", f"a file that names how a child works: model, tools, instructions; {owned}")
         if self._yes or not self._agrees("Write one now?", suggested=False):
             return
         name = self._asked("Its name (as scout; Enter leaves it)")
