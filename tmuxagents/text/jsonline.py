@@ -167,16 +167,17 @@ class _Reading:
     parse_constant = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": -float("inf")}.__getitem__
 
 
+def _int_or_infinity(digits: str) -> int | float:
+    try:
+        return int(digits)
+    except ValueError:
+        return float(digits)
+
+
 class _ReadingSlowly(_Reading):
     """The same, but an integer with too many digits becomes infinite."""
 
-    @staticmethod
-    def parse_int(digits: str) -> int | float:
-        """Return an integer, or infinity."""
-        try:
-            return int(digits)
-        except ValueError:
-            return float(digits)
+    parse_int = staticmethod(_int_or_infinity)
 
 
 _scanned: Callable[[str, int], tuple[Any, int]] = _make_scanner(_Reading)  # type: ignore[arg-type]  # the C scanner reads these attributes alone
