@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import gc
 import os
 import signal
 from typing import TYPE_CHECKING
@@ -40,6 +41,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         needs = {"tmp_path", "nothing_hangs", "models"} & set(getattr(item, "fixturenames", ()))
         if not needs and item.path.parent.name != "whole":
             item.add_marker(pytest.mark.pure)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Look for garbage only afterwards, and not among what stays to the end.
+
+    Collecting makes a million objects that stay; a third of its time went into looking through them.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 # --- nothing hangs for ever: pyproject.toml has pytest's own clock, `faulthandler_timeout` ------------------

@@ -30,12 +30,14 @@ class Desk:
         self.sockets = sockets / f"tmux-{os.getuid()}"
         sockets.mkdir()
         home.environment |= {"TMUX_TMPDIR": str(sockets), "CHILD_RECORD": str(home.record)}
+        home.be_unwatched()
 
     def __call__(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
         environment = self.home.environment | more.pop("variables", {})
         return self.home.command(*arguments, env=environment, **more)
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
+        self.home.meet_agent()
         return subprocess.Popen(
             [*COMMAND, *arguments],
             cwd=self.home.project,

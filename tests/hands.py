@@ -34,6 +34,7 @@ class Live:
     def __init__(self, desk: Desk, models: ModelServer) -> None:
         self.desk = desk
         self._gates = 0
+        desk.home.be_watched()
         for name in ("models.json", "settings.json"):
             (desk.home.agent_dir / name).write_bytes((models.agent_dir / name).read_bytes())
         desk.home.environment["TMUXAGENTS_PI"] = real_pi()

@@ -38,6 +38,7 @@ class Room:
         self.people: list[Terminal] = []
         self.servers: list[TmuxServer] = []
         home.environment |= {"TMUX_TMPDIR": str(self.folder), "CHILD_RECORD": str(home.record)}
+        home.be_unwatched()
 
     # --- the command ---
 

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.harness import eventually
 from tests.terminals import Room, inside
 from tmuxagents.integrate import tmux_texts
 
 if TYPE_CHECKING:
     from tests.harness import TmuxServer
+
+
+@pytest.fixture
+def room(room: Room) -> Room:
+    """A room that is watched: the watcher furnishes our own server."""
+    room.home.be_watched()
+    return room
 
 
 def furnished(room: Room) -> bool:

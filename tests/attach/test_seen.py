@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.harness import eventually
 from tests.terminals import Room, by_key, inside
 from tmuxagents.runs import directory
@@ -13,6 +15,13 @@ if TYPE_CHECKING:
     from tests.harness import TmuxServer
 
 FAILS = "begin\nanswer error no\nexit 1"
+
+
+@pytest.fixture
+def room(room: Room) -> Room:
+    """A room that is watched: the watcher shows the marks, and who has a window on the screen has seen it."""
+    room.home.be_watched()
+    return room
 
 
 def marked(server: TmuxServer) -> set[str]:

@@ -52,6 +52,7 @@ class Pi:
             "PI_CODING_AGENT_SESSION_DIR": str(self.sessions),
         }
         self._started: list[subprocess.Popen[str]] = []
+        self.home.meet_agent()
         self.integrate()
 
     def leave(self) -> None:

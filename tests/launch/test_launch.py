@@ -27,7 +27,7 @@ from tmuxagents.launch.launch import Launcher
 from tmuxagents.launch.plan import LaunchRequest
 from tmuxagents.registry.lookup import Caller
 from tmuxagents.runs.inspect import inspect
-from tmuxagents.system import process, watcher_lock
+from tmuxagents.system import process
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -349,23 +349,21 @@ def test_what_lies_in_the_way_of_the_queue_stops_no_launch(desk: Desk, way: str)
 
 
 def test_a_window_is_opened_with_the_state_that_its_run_has(desk: Desk) -> None:
-    held = watcher_lock.take(str(desk.home.state))  # no watcher puts it right later
-    one = {"TMUXAGENTS_MAX_RUNNING": "1"}
+    one = {"TMUXAGENTS_MAX_RUNNING": "1"}  # and no watcher puts it right later
     first = desk.launch(WORKS, variables=one)
     desk.wait_for(first, "so far")
     waits = desk.launch("done second", variables=one)
     follows = desk.launch("--after", first, "done third")
-    assert held is not None
     states = desk.tmux("list-windows", "-a", "-F", "#{@tmuxagents_run} #{@tmuxagents_state}").splitlines()
     assert sorted(filter(str.strip, states)) == sorted(
         [f"{first} running", f"{waits} queued", f"{follows} queued"]
     )
-    os.close(held)
     assert desk("stop", first).returncode == 0
     assert desk.result(waits)["output"] == "second"
 
 
 def test_a_window_says_that_its_run_works_once_it_does(desk: Desk) -> None:
+    desk.home.be_watched()
     one = {"TMUXAGENTS_MAX_RUNNING": "1"}
     first = desk.launch(WORKS, variables=one)
     desk.wait_for(first, "so far")
@@ -483,9 +481,9 @@ def test_retry_does_the_same_task_again(desk: Desk) -> None:
 # --- storms and faults ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("many", [10, 40])
-def test_many_launches_at_one_moment_on_a_machine_without_a_server(desk: Desk, many: int) -> None:
-    home = desk.home
+def test_many_launches_at_one_moment_on_a_machine_without_a_server(desk: Desk) -> None:
+    home, many = desk.home, 40
+    home.be_watched()
     home.environment["TMUXAGENTS_MAX_RUNNING"] = str(many)
     home.environment["TMUXAGENTS_PI"] = str(REPOSITORY / "tests" / "children" / "echo.py")
     launches = [desk.start("launch", f"task {number}") for number in range(many)]

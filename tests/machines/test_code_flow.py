@@ -36,6 +36,7 @@ class Near:
         self.lab = lab
         self.home = Home(folder / "home")
         self.home.environment |= lab.near
+        self.home.be_watched()  # the watcher mirrors
         self.desk = Desk(self.home, folder / "s")
         for agents in (lab.home / ".pi/agent", self.home.agent_dir):
             agents.mkdir(parents=True, exist_ok=True)

@@ -45,6 +45,8 @@ def steady(folder: Path, tests: str, *options: str, ini: str = "[pytest]\n") -> 
     (folder / "test_it.py").write_text(TESTS + tests)
     argv = [sys.executable, str(REPOSITORY / "scripts" / "steady.py"), "cache", "notes", *options]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    # No other plugin is needed here, and each start would import them.
+    environment |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "xdist.plugin"}
     done = subprocess.run(argv, cwd=folder, env=environment, capture_output=True, check=False)
     files = [folder / name for name in ("notes", "ran")]
     return Ended(done.returncode, *(file.read_text().splitlines() if file.exists() else [] for file in files))

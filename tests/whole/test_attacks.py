@@ -144,6 +144,13 @@ def test_a_runs_texts_do_nothing_to_the_terminal_of_who_looks(desk: Desk) -> Non
 
 
 @pytest.fixture
+def desk(desk: Desk) -> Desk:
+    """A desk that is watched, as all are but those of the tests: what is attacked is the whole."""
+    desk.home.be_watched()
+    return desk
+
+
+@pytest.fixture
 def at_work(desk: Desk) -> Iterator[str]:
     """A run that works, of a task and with a variable that are nobody's business."""
     run_id = desk.launch(f"{WORKS}\n{TASK_SECRET}", variables={"API_KEY": SECRET})

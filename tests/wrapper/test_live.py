@@ -232,7 +232,6 @@ def test_a_settled_run_of_a_person_is_completed_whatever_ends_it(live: Live) -> 
 
 def test_who_waits_for_a_person_says_so_and_its_clock_stands(live: Live, tmux_server: TmuxServer) -> None:
     keyless = live.desk.home.run("x", model="anthropic/claude-opus-4-5", driver="live", timeout=60)
-    live.desk.home.be_watched()
     keyless.start_in(tmux_server)
     folder = live.desk.home.agent_dir / "extensions"
     folder.mkdir()

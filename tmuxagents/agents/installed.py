@@ -83,11 +83,8 @@ def known(name: str, environment: Mapping[str, str], settings: Settings, *, refr
     about = agent_of(name, settings).questions()
     agent_dir = places.agent_dir(environment)
     home = places.own_home(environment)
-    watched = [word for word in words if word.startswith("/")]
-    watched += [f"{agent_dir}/{file}" for file in about.FILES]
-    # The key covers machine, command, folder and the names of credentials, never their values.
-    asked = json.dumps([process.host(), name, words, agent_dir, credentials(environment)])
-    key = sha256(asked.encode("utf-8", "surrogateescape"))[:16]
+    watched = _watched(words, agent_dir, about.FILES)
+    key = _key(name, words, agent_dir, environment)
     before = [_mark_of(path) for path in watched]
     former = _read(home).get(key)
     if former is not None and not refresh and holds(former, before, time.time()):
@@ -101,6 +98,18 @@ def known(name: str, environment: Mapping[str, str], settings: Settings, *, refr
         os.makedirs(home, mode=0o700, exist_ok=True)
         writing.replace(os.path.realpath(home), MEMORY, written(_read(home), key, entry))
     return _known(words, entry, cached=False)
+
+
+def _watched(words: Sequence[str], agent_dir: str, files: Sequence[str]) -> list[str]:
+    """Return the files whose change makes an agent's answers outdated."""
+    programs = [word for word in words if word.startswith("/")]
+    return programs + [f"{agent_dir}/{file}" for file in files]
+
+
+def _key(name: str, words: Sequence[str], agent_dir: str, environment: Mapping[str, str]) -> str:
+    """Return the key of an entry; it covers the names of credentials, never their values."""
+    asked = json.dumps([process.host(), name, words, agent_dir, credentials(environment)])
+    return sha256(asked.encode("utf-8", "surrogateescape"))[:16]
 
 
 def lists_models(name: str, settings: Settings) -> bool:
