@@ -135,8 +135,7 @@ class WaitedRun:
         is_far = directory.read_machine(self.run_dir) is not None
         if self.handle is None and not is_far:  # opened before the run is read, so that no ending is missed
             wrapper = directory.identity_of(directory.read_wrapper(self.run_dir))
-            if wrapper is not None and process.presence(wrapper) == records.HERE:
-                self.handle = process.open_handle(wrapper.pid, wrapper.start_time)
+            self.handle = process.open_wrapper(wrapper)
         if self._is_over():
             self.let_go()
             return True

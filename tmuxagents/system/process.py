@@ -12,6 +12,7 @@ import resource
 import select
 import time
 
+from tmuxagents import records
 from tmuxagents.cpython import ignoring, prctl, signal
 from tmuxagents.system.identity import (
     boot_id,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from tmuxagents.records import ProcessRow
+    from tmuxagents.records import Identity, ProcessRow
 
 __all__ = [  # of system/identity, for other modules
     "boot_id",
@@ -61,6 +62,13 @@ def open_handle(pid: int, started: int) -> int | None:
         os.close(handle)
         return None
     return handle
+
+
+def open_wrapper(wrapper: Identity | None) -> int | None:
+    """Return a pidfd of a wrapper, None if it is not here. The caller closes it."""
+    if wrapper is None or presence(wrapper) != records.HERE:
+        return None
+    return open_handle(wrapper.pid, wrapper.start_time)
 
 
 def send(pid: int, started: int, *signals: int) -> bool:

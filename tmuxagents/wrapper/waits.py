@@ -6,7 +6,6 @@ import errno
 import os
 import time
 
-from tmuxagents import records
 from tmuxagents.runs import directory, endings, events, slots, writing
 from tmuxagents.runs.slots import Queue
 from tmuxagents.system import process
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tmuxagents.records import Verdict
-    from tmuxagents.runs.inspect import RunView
     from tmuxagents.wrapper.claim import Claim
     from tmuxagents.wrapper.signals import Console
 
@@ -108,25 +106,18 @@ class Before:
                 if run.run_id != waiting_for:
                     waiting_for = run.run_id
                     self._announce_wait(slots.following_words([waiting_for]))
-                self._wait_for(run)
+                handle = process.open_wrapper(directory.identity_of(run.wrapper))
+                try:  # a moment, or until its wrapper ends
+                    self._console.wait(_LOOK_S if handle is not None else _SOON_S, handle)
+                finally:
+                    if handle is not None:
+                        os.close(handle)
                 if self._is_stopped():
                     return self._stopped
                 run, verdict = predecessors.judge(run_dir)
             if verdict is not None:
                 return verdict
         return None
-
-    def _wait_for(self, run: RunView) -> None:
-        """Wait a moment, or until the wrapper of another run ends."""
-        identity = directory.identity_of(run.wrapper)
-        handle = None
-        if identity is not None and process.presence(identity) == records.HERE:
-            handle = process.open_handle(identity.pid, identity.start_time)
-        try:
-            self._console.wait(_LOOK_S if handle is not None else _SOON_S, handle)
-        finally:
-            if handle is not None:
-                os.close(handle)
 
     def _wait_for_slot(self, queue: Queue, most: int) -> Verdict | None:
         name = slots.ticket_name(time.time_ns(), self._claim.plan.run_id)
