@@ -32,7 +32,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "presets": ("presets", SET_UP, "List, show, check and edit presets."),
     "agents": ("agents", SET_UP, "List the agents, installed or not, and what each can do."),
     "models": ("agents", SET_UP, "List the models that an agent can use."),
-    "hosts": ("hosts", SET_UP, "Look after other machines for children."),
+    "hosts": ("hosts", SET_UP, "Manage other machines for children."),
     "layouts": ("layouts", SET_UP, "Open tmux sessions that show runs side by side."),
     "top": ("overseeing", EVERYDAY, "Watch all runs on the full screen."),
     "statusline": ("overseeing", SET_UP, "Print the counts for a status line."),

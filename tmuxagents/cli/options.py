@@ -94,7 +94,7 @@ def launcher(*, project_presets: bool = True) -> Launcher:
     )
 
 
-def here() -> str:
+def working_directory() -> str:
     """Return the caller's working directory."""
     folder = lookup.working_directory()
     if folder is None:
@@ -105,7 +105,7 @@ def here() -> str:
 
 def request(by: Launcher, task: str, *, base: str | None = None, mode: str, **wanted: Any) -> LaunchRequest:
     """Return the launch request. A relative `cwd` starts at `base`, by default the caller's folder."""
-    start = base or here()
+    start = base or working_directory()
     on = wanted.get("on")
     is_there = on is not None and parse_on(on).host is not None
     cwd = start if wanted["cwd"] is None or is_there else os.path.normpath(os.path.join(start, wanted["cwd"]))

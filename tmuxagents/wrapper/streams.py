@@ -130,8 +130,8 @@ class Streams:
         self.hear_now(now)
         if self.stderr is not None:
             self._hear_errors(self.stderr, _held(self.stderr))
-        self._tell_stdout(self._stdout_lines.flush(), now)
-        self._tell_stderr(self._stderr_lines.flush())
+        self._record_stdout(self._stdout_lines.flush(), now)
+        self._record_stderr(self._stderr_lines.flush())
 
     def note_end(self, exit_code: int | None) -> None:
         """Record the events that the child's exit adds to its output."""
@@ -162,7 +162,7 @@ class Streams:
         for piece in _pieces(pipe, amount):
             if not piece:
                 return True
-            self._tell_stdout(self._stdout_lines.feed(piece), now)
+            self._record_stdout(self._stdout_lines.feed(piece), now)
             heard += len(piece)
         self._pace.heard(heard, now)
         return False
@@ -171,10 +171,10 @@ class Streams:
         for piece in _pieces(pipe, amount):
             if not piece:
                 return True
-            self._tell_stderr(self._stderr_lines.feed(piece))
+            self._record_stderr(self._stderr_lines.feed(piece))
         return False
 
-    def _tell_stdout(self, lines: list[bytes | Oversized], now: float) -> None:
+    def _record_stdout(self, lines: list[bytes | Oversized], now: float) -> None:
         """Record the events in lines, and log all lines in one write, even if one causes an error."""
         logged: list[bytes] = []
         reader, recorder = self._reader, self._recorder
@@ -202,7 +202,7 @@ class Streams:
             logged.append(b"")
             recorder.stdout.write(b"\n".join(logged))
 
-    def _tell_stderr(self, lines: list[bytes | Oversized]) -> None:
+    def _record_stderr(self, lines: list[bytes | Oversized]) -> None:
         for line in lines:
             whole = line.brief() if isinstance(line, Oversized) else line
             self._recorder.stderr.write(whole + b"\n")

@@ -55,10 +55,10 @@ def attach(  # noqa: PLR0913  (one parameter an option)
         raise BadRequest("Name a run to resume.", kind="usage", hint="tmuxagents poll -a lists them")
     caller = lookup.here()
     if back:
-        attaching.go_back(caller, here(f"{_COMMAND} --back"))
+        attaching.go_back(caller, viewer_here(f"{_COMMAND} --back"))
         return
     if onward:
-        viewer = here(f"{_COMMAND} --next")
+        viewer = viewer_here(f"{_COMMAND} --next")
         found, target = choose.next_run(caller, viewer)
         seen.see(found.run_dir, caller)
         _show(found, target, viewer, read_only=read_only)
@@ -84,7 +84,7 @@ def _show_there(run: RunView, caller: Caller, *, read_only: bool) -> NoReturn:
         message = f"Run {words.short_id(run.run_id)} has no window on another machine."
         raise BadRequest(message, kind="usage", hint="leave out --there")
     if terminal() is None:
-        here(f"{_COMMAND} --there {words.short_id(run.run_id)}")
+        viewer_here(f"{_COMMAND} --there {words.short_id(run.run_id)}")
     host = requests.host_of(run, os.environ)
     seen.see(run.run_dir, caller)
     verb = ["attach", *(["--read-only"] if read_only else []), run.run_id]
@@ -97,14 +97,14 @@ def _reopen(run: RunView, caller: Caller, *, read_only: bool, as_json: bool) -> 
     from tmuxagents.launch import resume  # noqa: PLC0415  (as above)
 
     # Checked first: without a viewer, nothing is launched.
-    viewer = here(f"{_COMMAND} --resume {words.short_id(run.run_id)}")
+    viewer = viewer_here(f"{_COMMAND} --resume {words.short_id(run.run_id)}")
     how, launched = resume.reopen(options.launcher(), run.run_id)
     printing.warn(launched.warnings)
     printing.lines([how], printing.ERR)
     show(launched.run, caller, viewer=viewer, read_only=read_only, as_json=as_json)
 
 
-def here(command: str) -> Viewer:
+def viewer_here(command: str) -> Viewer:
     """Return the viewer on which a run can be shown; raise if there is none."""
     return attaching.find_viewer(os.environ, terminal(), hint=f"in a terminal: {command}")
 
@@ -121,7 +121,7 @@ def show(
     target, warnings = attaching.find_window(run)
     printing.warn(warnings)
     if target is not None:
-        viewer = viewer or here(f"{_COMMAND} {words.short_id(run.run_id)}")
+        viewer = viewer or viewer_here(f"{_COMMAND} {words.short_id(run.run_id)}")
         seen.see(run.run_dir, caller)
         _show(run, target, viewer, read_only=read_only)
     elif not as_json:

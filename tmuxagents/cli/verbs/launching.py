@@ -46,7 +46,7 @@ def launch(
         from tmuxagents.cli.verbs import attaching  # noqa: PLC0415  (a launch is to be quick)
 
         # Without a viewer, nothing is launched.
-        viewer = attaching.here("tmuxagents launch --attach, or leave out --attach")
+        viewer = attaching.viewer_here("tmuxagents launch --attach, or leave out --attach")
     launcher = options.launcher(project_presets=not wanted.pop("no_project_presets"))
     if tasks_file is not None:
         from tmuxagents.launch.prepare import prepare  # noqa: PLC0415  (for files only)
@@ -55,12 +55,12 @@ def launch(
         if asked.concurrency is not None:
             printing.warn(["concurrency is for run; background runs are limited by the setting maxRunning"])
         for prepared in prepare(launcher, asked.requests, after=asked.after):
-            tell(launcher.start(prepared), launcher.caller, as_json=as_json)
+            print_receipt(launcher.start(prepared), launcher.caller, as_json=as_json)
         return
     values.refuse_odd_task(task, wanted["after"])
     request = options.request(launcher, values.read_task(task, task_file), mode="background", **wanted)
     launched = launcher.launch(request)
-    tell(launched, launcher.caller, as_json=as_json)
+    print_receipt(launched, launcher.caller, as_json=as_json)
     if attaches:
         viewer.warnings = [warning for warning in viewer.warnings if warning not in launched.warnings]
         attaching.show(launched.run, launcher.caller, viewer=viewer)
@@ -80,7 +80,7 @@ def requests_of(launcher: Launcher, file: str, *, mode: str, **wanted: Any) -> T
 
     source = "stdin" if file == values.STDIN else file
     found = task_files.parse(values.read_content(file, "tasks"), source)
-    start = options.here()
+    start = options.working_directory()
     base = start if file == values.STDIN else os.path.dirname(os.path.join(start, file))
     made, after = [], []
     for item, (inside, others) in zip(found.items, task_files.dependencies(found.items), strict=True):
@@ -107,7 +107,7 @@ def refuse_beside(given: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
         raise BadRequest(message, kind="usage", hint="leave it out, or put it into the file")
 
 
-def tell(launched: Launched, caller: Caller, *, as_json: bool, how: str | None = None) -> None:
+def print_receipt(launched: Launched, caller: Caller, *, as_json: bool, how: str | None = None) -> None:
     """Print the receipt: the id or a document for programs, and for people how to watch the run.
 
     `how`: how the run continues a session.
@@ -150,7 +150,7 @@ def retry(*, run: str, model: str | None, timeout: float | None, live: bool | No
     driver = options.driver(live=live)
     wanted = resuming.WantedRun(model=model, timeout=timeout, driver=driver)
     how, launched = resuming.retry(launcher, run_dir, wanted)
-    tell(launched, launcher.caller, as_json=as_json, how=how)
+    print_receipt(launched, launcher.caller, as_json=as_json, how=how)
 
 
 _FILE = click.option(
@@ -199,10 +199,10 @@ def resume(  # noqa: PLR0913  (one parameter an option)
         name=name,
         files=files,
         replay=replay,
-        cwd=None if cwd is None else os.path.normpath(os.path.join(options.here(), cwd)),
+        cwd=None if cwd is None else os.path.normpath(os.path.join(options.working_directory(), cwd)),
     )
     how, launched = resuming.resume(launcher, run, wanted)
-    tell(launched, launcher.caller, as_json=as_json, how=how)
+    print_receipt(launched, launcher.caller, as_json=as_json, how=how)
 
 
 VERBS = {"launch": launch, "retry": retry, "resume": resume}

@@ -87,7 +87,7 @@ def run(  # noqa: PLR0913  (one parameter an option)
     if tasks_file is not None:
         launching.refuse_beside({"TASK": task, "--task-file": task_file, "--attach": attaches}, wanted)
     # Without a viewer, nothing is launched.
-    viewer = attaching.here("tmuxagents run --attach, or leave out --attach") if attaches else None
+    viewer = attaching.viewer_here("tmuxagents run --attach, or leave out --attach") if attaches else None
     launcher = options.launcher(project_presets=not wanted.pop("no_project_presets"))
     if tasks_file is None:
         values.refuse_odd_task(task, wanted["after"])

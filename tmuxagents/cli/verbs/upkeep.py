@@ -83,7 +83,7 @@ def config(context: click.Context, *, as_json: bool) -> None:
 @values.JSON
 def list_settings(*, as_json: bool) -> None:
     """List all settings in force, and where each comes from."""
-    _tell_settings(None, as_json=as_json)
+    _print_settings(None, as_json=as_json)
 
 
 @config.command("get", epilog="Example: tmuxagents config get timeout")
@@ -92,10 +92,10 @@ def list_settings(*, as_json: bool) -> None:
 def get_setting(*, key: str, as_json: bool) -> None:
     """Print the value of KEY that is in force."""
     changes.rule_of(key)
-    _tell_settings(key, as_json=as_json)
+    _print_settings(key, as_json=as_json)
 
 
-def _tell_settings(key: str | None, *, as_json: bool) -> None:
+def _print_settings(key: str | None, *, as_json: bool) -> None:
     found, warnings = SettingsFiles(os.environ, lookup.here().project).in_force()
     wanted = [one for one in found if key in (None, one.key)]
     if as_json:
@@ -123,7 +123,7 @@ def set_setting(*, key: str, value: tuple[str, ...], in_project: bool) -> None:
     if in_project:
         changes.refuse_in_project(key)
     files, source = _settings_files(in_project=in_project)
-    _tell_change(f"{key} is now {changes.shown(meant)}", files.put(key, meant, source), key, source)
+    _print_change(f"{key} is now {changes.shown(meant)}", files.put(key, meant, source), key, source)
 
 
 @config.command("unset", epilog="Example: tmuxagents config unset defaultModel")
@@ -133,7 +133,7 @@ def unset_setting(*, key: str, in_project: bool) -> None:
     """Take KEY out of your settings file."""
     changes.rule_of(key)
     files, source = _settings_files(in_project=in_project)
-    _tell_change(f"{key} is no longer set", files.take(key, source), key, source)
+    _print_change(f"{key} is no longer set", files.take(key, source), key, source)
 
 
 @config.command("edit", epilog="Example: tmuxagents config edit")
@@ -168,7 +168,7 @@ def _settings_files(*, in_project: bool) -> tuple[SettingsFiles, str]:
     return SettingsFiles(os.environ, project), "project" if in_project else "global"
 
 
-def _tell_change(what: str, path: str, key: str, source: str) -> None:
+def _print_change(what: str, path: str, key: str, source: str) -> None:
     """Print what was changed, and warn if a stronger source overrides it."""
     printing.lines([safe.line(f"{what} ({path})")], printing.ERR)
     found, _ = SettingsFiles(os.environ, lookup.here().project).in_force()
@@ -209,7 +209,7 @@ def tmux_verb(*, keys: str | None, uninstall: bool, dry_run: bool, as_json: bool
     found = tmux.plan(os.environ, settings, wanted_tmux(keys, uninstall=uninstall), socket=group.socket())
     if not dry_run:
         tmux.carry_out(found)
-    tell(found, dry_run=dry_run, as_json=as_json)
+    print_changes(found, dry_run=dry_run, as_json=as_json)
     if keys is not None and not uninstall and not as_json:
         printing.lines([tmux_texts.summary(keys)])
 
@@ -235,7 +235,7 @@ def pi_verb(*, no_tools: bool, uninstall: bool, dry_run: bool, as_json: bool) ->
     found = pi.plan(os.environ, uninstall=uninstall, with_tools=not no_tools)
     if not dry_run:
         pi.carry_out(found)
-    tell(found, dry_run=dry_run, as_json=as_json)
+    print_changes(found, dry_run=dry_run, as_json=as_json)
 
 
 def _parent_verb(target: str) -> click.Command:
@@ -260,7 +260,7 @@ def _parent_verb(target: str) -> click.Command:
         if not (uninstall or found.warnings or is_there):  # the entries count once it is installed
             missing = f"{name} is not installed: there is no {target} on PATH; this counts once it is"
             found.warnings.append(missing)
-        tell(found, dry_run=dry_run, as_json=as_json)
+        print_changes(found, dry_run=dry_run, as_json=as_json)
 
     verb.help = f"Let {name} delegate: the tools over MCP, and a skill that teaches the command line."
     return verb
@@ -270,7 +270,7 @@ for _target in parents.NAMES:
     integrate.add_command(_parent_verb(_target))
 
 
-def tell(found: Integration, *, dry_run: bool, as_json: bool) -> None:
+def print_changes(found: Integration, *, dry_run: bool, as_json: bool) -> None:
     """Print the changes of an integration."""
     printing.warn(found.warnings)
     if as_json:
