@@ -46,9 +46,9 @@ def test_any_text_is_read(text: str) -> None:
 
 def test_a_trail_holds_the_last_eight_runs_and_the_place_before_them() -> None:
     trail = Trail(ME, HOME)
-    assert trail.past(A).past(B).runs == (A, B)
+    assert trail.after(A).after(B).runs == (A, B)
     for number in range(30):
-        trail = trail.past(f"{number:016x}")
+        trail = trail.after(f"{number:016x}")
     assert len(trail.runs) == 8
     assert (trail.home, trail.runs[-1]) == (HOME, f"{29:016x}")
 

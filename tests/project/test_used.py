@@ -12,7 +12,6 @@ CALLED_BY_OTHERS = {
     "cli/group.py Verbs.format_commands",
     "cli/values.py DurationType.convert",
     "cli/values.py _Statuses.convert",
-    "text/jsonline.py _ReadingSlowly.parse_int",
     "watcher/waking.py _Ears.dispatch",
     "watcher/waking.py _Doubts.emit",
 }

@@ -35,7 +35,7 @@ class Trail:
     def __str__(self) -> str:
         return ",".join((self.client, self.home or _NOWHERE, *self.runs))
 
-    def past(self, run_id: str) -> Trail:
+    def after(self, run_id: str) -> Trail:
         """Return the client's trail after it moves on from a run to another one."""
         return Trail(self.client, self.home, (*self.runs, run_id))
 
@@ -73,7 +73,7 @@ def choose_step(
     """Choose the step that shows a window on a terminal. `is_here`: both are on the same tmux server.
 
     `shown` is None for a terminal outside tmux. A client that shows a run already is switched, since prefix-d
-    leads back from there. It stays read-only or writable.
+    leads back from there. It stays as it was, read-only or not.
     """
     if shown is None:
         return ShowingStep(ATTACH, Trail(terminal, OUT), read_only)
@@ -82,7 +82,7 @@ def choose_step(
         if shown.window == window:
             return ShowingStep(STAY, shown.trail)
         if shown.run_id and shown.trail.home:
-            return ShowingStep(SWITCH, shown.trail.past(shown.run_id))
+            return ShowingStep(SWITCH, shown.trail.after(shown.run_id))
     home = f"{shown.session}:{shown.window}"
     if shown.is_view or not is_here:
         home = shown.trail.home or OUT if is_here else OUT
@@ -133,13 +133,13 @@ class RunChooser:
         self._header, self._rows = header, rows
 
     @property
-    def _left(self) -> list[int]:
+    def _passing(self) -> list[int]:
         words = self._filter.lower().split()
         return [number for number, row in enumerate(self._rows) if all(word in row.lower() for word in words)]
 
     def press(self, key: str) -> int | None:
         """Take a key; return the number of the chosen row, LEAVE, or None to go on."""
-        left = self._left
+        left = self._passing
         if key == "enter":
             return left[self._at] if left else None
         if key == "escape":
@@ -152,12 +152,12 @@ class RunChooser:
         elif key == "backspace" or len(key) == 1:
             self._filter = self._filter[:-1] if key == "backspace" else self._filter + key
             self._at = 0
-        self._at = max(0, min(self._at, len(self._left) - 1))
+        self._at = max(0, min(self._at, len(self._passing) - 1))
         return None
 
     def draw(self, width: int, height: int) -> list[str]:
         """Return the lines of the screen."""
-        left = self._left
+        left = self._passing
         self._height = max(1, height - _AROUND)
         self._first = max(self._at - self._height + 1, min(self._first, self._at))
         shown = left[self._first : self._first + self._height]

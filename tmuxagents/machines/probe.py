@@ -40,18 +40,18 @@ class FarFacts(NamedTuple):
     `ahead`: by how many seconds its clock is ahead. `programs`: those of the agents that were looked for.
     """
 
-    said: Mapping[str, list[str]]
+    answers: Mapping[str, list[str]]
     ahead: float
     programs: Mapping[str, str]
 
     def first(self, word: str) -> str:
         """Return the first value for a word; empty if there is none."""
-        return (self.said.get(word) or [""])[0]
+        return (self.answers.get(word) or [""])[0]
 
     @property
     def python(self) -> tuple[str, str]:
         """Return version and path of the first Python that is new enough, or else of the first Python."""
-        pythons = [answer.split(" ", 1) for answer in self.said.get("python", ()) if " " in answer]
+        pythons = [answer.split(" ", 1) for answer in self.answers.get("python", ()) if " " in answer]
         new = [one for one in pythons if _figures(one[0]) >= _PYTHON]
         version, path = (new or pythons or [["", ""]])[0]
         return version, path
@@ -59,7 +59,7 @@ class FarFacts(NamedTuple):
     @property
     def agents(self) -> dict[str, str]:
         """Return the installed agents, and the paths of their programs."""
-        return dict(answer.split(" ", 1) for answer in self.said.get("agent", ()) if " " in answer)
+        return dict(answer.split(" ", 1) for answer in self.answers.get("agent", ()) if " " in answer)
 
     @property
     def program(self) -> str:
@@ -190,10 +190,10 @@ def _folders(host: Host, found: FarFacts) -> Iterator[Check]:
     elif mode and any(mode[at : at + 1] == "w" for at in _OTHERS_WRITE):
         message = f"The state directory {state} of {host.name} can be written by others."
         yield broken("home", message, f"chmod go-w it there, or {hint}")
-    for answer in found.said.get("readonly", ()):
+    for answer in found.answers.get("readonly", ()):
         message = f"You cannot write to {safe.line(answer)} on {host.name}."
         yield broken("home", message, "set TMUXAGENTS_HOME and XDG_DATA_HOME there to folders of yours")
-    rooms = [one.partition(" ") for one in found.said.get("free", ())]
+    rooms = [one.partition(" ") for one in found.answers.get("free", ())]
     measured = [(int(free), folder) for free, _, folder in rooms if _NUMBER.fullmatch(free)]
     if measured:
         free, folder = min(measured)

@@ -83,13 +83,13 @@ def why_not(run_dir: str) -> TmuxAgentsError | None:
     run = inspect(run_dir)
     if run.machine is not None:
         return None
-    said = directory.identity_of(run.wrapper)
-    if run.ended or said is None:
+    recorded = directory.identity_of(run.wrapper)
+    if run.ended or recorded is None:
         return None
-    wrapper = process_table.wrapper_of(run.run_id, said)
-    if wrapper is None and process.presence(said) == records.ELSEWHERE:
-        message = f"Run {run.run_id} lives on another host ({said.host}): it can only be stopped there."
-        return NotPossible(message, kind="run-busy", hint=f"run tmuxagents stop on {said.host}")
+    wrapper = process_table.wrapper_of(run.run_id, recorded)
+    if wrapper is None and process.presence(recorded) == records.ELSEWHERE:
+        message = f"Run {run.run_id} lives on another host ({recorded.host}): it can only be stopped there."
+        return NotPossible(message, kind="run-busy", hint=f"run tmuxagents stop on {recorded.host}")
     if wrapper is not None and not process.send(wrapper.pid, wrapper.start_time, _NOTHING):
         if process.presence(wrapper) != records.HERE:
             return None  # it has just ended
@@ -100,8 +100,8 @@ def why_not(run_dir: str) -> TmuxAgentsError | None:
 
 def _ask(run_dir: str, number: int) -> Identity | None:
     """Ask a run's wrapper to end it; return the wrapper, None if there is none."""
-    wrapper = directory.identity_of(directory.read_wrapper(run_dir))
-    identity = process_table.wrapper_of(os.path.basename(run_dir), wrapper)
+    recorded = directory.identity_of(directory.read_wrapper(run_dir))
+    identity = process_table.wrapper_of(os.path.basename(run_dir), recorded)
     if identity is not None:
         process.send(identity.pid, identity.start_time, number, signal.SIGCONT)
     return identity

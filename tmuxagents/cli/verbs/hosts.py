@@ -164,12 +164,12 @@ def _with_agents(host: Host, checks: list[Check]) -> list[Check]:
         raise Unusable(message, kind="far-agent", hint=f"it has {', '.join(one['name'] for one in reported)}")
     found = []
     for one in reported:
-        said = f"{one['name']} {one.get('version') or ''}".strip()
+        shown = f"{one['name']} {one.get('version') or ''}".strip()
         if one.get("loggedIn") is False:
             hint = "log in there, or choose another with --agent"
-            found.append(warning("agent", f"{said}, not logged in", hint))
+            found.append(warning("agent", f"{shown}, not logged in", hint))
         else:
-            found.append(Check("agent", f"{said}, logged in" if one.get("loggedIn") else said))
+            found.append(Check("agent", f"{shown}, logged in" if one.get("loggedIn") else shown))
     at = next(at for at, check in enumerate(checks) if check.name == "agent")
     return [*checks[:at], *found, *checks[at + 1 :]]
 

@@ -139,19 +139,19 @@ def send(  # noqa: PLR0913  (one parameter an option)
 
 @click.command(epilog="Example: tmuxagents answer 01a1ee15 allow")
 @click.argument("run", metavar="RUN")
-@click.argument("said", nargs=-1, metavar="[ASK] ANSWER")
+@click.argument("reply", nargs=-1, metavar="[ASK] ANSWER")
 @values.JSON
-def answer(*, run: str, said: tuple[str, ...], as_json: bool) -> None:
+def answer(*, run: str, reply: tuple[str, ...], as_json: bool) -> None:
     """Answer the question of RUN with allow, deny, one of its options, or a text.
 
     ASK is the id of the question, needed where RUN asks several things (poll RUN --json lists them).
     """
-    if not said:
+    if not reply:
         hint = f"allow, deny, an option or a text; tmuxagents output {run} prints what the run has answered"
         raise BadRequest("The answer is missing.", kind="usage", hint=hint)
     caller = lookup.here()
     by = f"parent {caller.owner}" if caller.owner else "a person"
-    found, ask, answered_by = answer_question(lookup.find_run(run, caller), said, by=by)
+    found, ask, answered_by = answer_question(lookup.find_run(run, caller), reply, by=by)
     if as_json:
         printing.document({"v": 1} | sessions.document(found, caller))
         return
