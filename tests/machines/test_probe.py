@@ -50,7 +50,7 @@ def test_where_all_is_right_nothing_is_refused() -> None:
         ({"python": ["3.9.18 /usr/bin/python3"]}, "far-python", "box has Python 3.9.18 only"),
         ({"python": ["nonsense"]}, "far-python", "box has no Python"),
         ({"tmux": []}, "far-tmux", "box has no tmux on PATH"),
-        ({"tmux": ["tmux 3.1c"]}, "far-tmux", "The tmux of box is too old: it says '3.1c'"),
+        ({"tmux": ["tmux 3.1c"]}, "far-tmux", "The tmux of box is too old: '3.1c'"),
         ({"agent": []}, "far-agent", "box has no agent that tmuxagents knows"),
         ({"owner": ["drwx------ 0"]}, "far-home", "belongs to user 0"),
         ({"owner": ["drwxrwx--- 1000"]}, "far-home", "can be written by others"),
