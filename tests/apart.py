@@ -11,6 +11,7 @@ import ctypes
 import multiprocessing
 import os
 import resource
+import signal
 import subprocess
 import tempfile
 import traceback
@@ -27,7 +28,7 @@ FORK = multiprocessing.get_context("fork")
 NOBODY = 65534
 _CLONE_NEWNS, _CLONE_NEWUSER = 0x00020000, 0x10000000
 _MS_BIND, _MS_REC, _MS_PRIVATE = 4096, 16384, 1 << 18
-_PR_SET_DUMPABLE = 4
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
 _libc = ctypes.CDLL(None, use_errno=True)
 _living: set[Apart[Any]] = set()
 
@@ -82,6 +83,8 @@ class Apart(Generic[T]):
 
 
 def _carry_out(act: Callable[[], object], sending: Connection) -> None:
+    # Else who outlived a worker that hangs and is ended would hold its pipe, and xdist would wait for ever.
+    _check(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "prctl")
     try:
         answer = (True, act())
     except BaseException:  # noqa: BLE001  (told to the test, which fails)

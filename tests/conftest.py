@@ -64,6 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let who is told to end say first where it is."""
     config.stash[STDERR] = os.dup(2)
     faulthandler.register(signal.SIGTERM, file=config.stash[STDERR], chain=True)
+    os.register_at_fork(after_in_child=lambda: faulthandler.unregister(signal.SIGTERM))  # tests end those
 
 
 @pytest.hookimpl(wrapper=True)

@@ -28,6 +28,8 @@ BEGIN = "import threading, pytest\n"
 EVER = "    threading.Event().wait()"
 HANGS = f"{BEGIN}def test_hangs():\n{EVER}\n"
 HANGS_ONCE = f"{BEGIN}def test_hangs(again):\n    if not again:\n    {EVER}\n"
+FORKS = "import time\nfrom tests.apart import Apart\ndef test_forked():\n"
+HANGS_BESIDE_A_FORK = f"{BEGIN}{FORKS}    one = Apart(lambda: time.sleep(600))\n{EVER}\n"
 TEARDOWN = f"{BEGIN}@pytest.fixture\ndef late():\n    yield\n{EVER}\ndef test_late(late): assert 0\n"
 THREAD = f"{BEGIN}def for_ever():\n{EVER}\ndef test_thread(): threading.Thread(target=for_ever).start()\n"
 
@@ -49,6 +51,12 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
 
 
+def pytest_in(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        argv(*options), cwd=folder, env=environment(), capture_output=True, text=True, check=False, timeout=90
+    )
+
+
 @pytest.mark.parametrize(
     ("test", "where"),
     [(HANGS, "test_hangs"), (TEARDOWN, "late"), (THREAD, "for_ever")],
@@ -56,9 +64,7 @@ def environment() -> dict[str, str]:
 )
 def test_what_hangs_ends_pytest_and_says_where(folder: Path, test: str, where: str) -> None:
     (folder / "test_it.py").write_text(test)
-    done = subprocess.run(
-        argv(), cwd=folder, env=environment(), capture_output=True, text=True, check=False, timeout=90
-    )
+    done = pytest_in(folder)
     assert done.returncode == 1
     assert "test_it.py" in done.stderr
     assert f" in {where}\n" in done.stderr
@@ -80,6 +86,12 @@ def test_steady_tries_again_what_has_ended_a_worker_but_only_alone(folder: Path)
     ended = steady(folder, FINE + UNSTEADY + HANGS_ONCE, "-n", "1", "--dist", "loadfile", ini=ini)
     assert (ended.code, sorted(ended.notes)) == (0, [note("test_hangs"), note("test_unsteady")])
     assert [line for line in ended.ran if "hangs" in line] == ["test_hangs beside others", "test_hangs alone"]
+
+
+def test_xdist_hears_of_the_end_though_a_forked_process_has_its_pipe(folder: Path) -> None:
+    (folder / "test_it.py").write_text(HANGS_BESIDE_A_FORK)
+    done = pytest_in(folder, "-n", "1")
+    assert (done.returncode, "crashed while running 'test_it.py::test_forked'" in done.stdout) == (1, True)
 
 
 def test_steady_takes_what_hangs_alone_for_no_success(folder: Path) -> None:
