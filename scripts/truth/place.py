@@ -35,6 +35,7 @@ class Place:
     def __init__(self, folder: Path, server: ModelServer, programs: Path, brands: Sequence[str]) -> None:
         self.folder, self.server, self.programs, self.brands = folder, server, programs, brands
         self.home = Home(folder / "home")
+        self.home.be_watched()  # as the homes of people are: it concludes a run whose wrapper is gone
         self.desk = Desk(self.home, folder / "s")
         self.seen = 0  # requests of the runs before
         (self.home.project / "README.md").write_text("Read me.\n")
