@@ -708,32 +708,61 @@ def ended(room: Room, text: str = "fine", **variables: str) -> str:
     return run_id
 
 
-def test_the_window_of_an_ended_run_is_painted_again_for_a_narrower_terminal(room: Room) -> None:
-    run_id = room.launch('tool read {"path": "a.py"}\ndone ' + "many words " * 20)
+def ended_in_its_window(room: Room, script: str) -> tuple[str, str]:
+    """Return a run that has ended, and its window, which is still there."""
+    run_id = room.launch(script)
     room.result(run_id)
     window = room.windows()[run_id]
     eventually(lambda: room.tmux("display-message", "-p", "-t", window, "#{pane_dead}") == "1")
+    return run_id, window
 
-    def seen_at(columns: int) -> tuple[str, list[str]]:
-        """Return the process that painted the window last, and its lines, when a terminal shows it."""
-        sized = f'stty cols {columns} rows 30; exec "$@"'
-        person = room.sit_down("sh", "-c", sized, "sh", *COMMAND, "attach", run_id, TERM="xterm-256color")
-        room.looks_at(person, window)
-        facts = ("display-message", "-p", "-t", window, "#{pane_dead} #{window_width}")
-        eventually(lambda: room.tmux(*facts) == f"1 {columns}")
-        eventually(lambda: "── completed (done) " in room.tmux("capture-pane", "-p", "-t", window))
-        lines = room.tmux("capture-pane", "-p", "-J", "-t", window).splitlines()
-        room.tmux("detach-client", "-t", person.name)
-        assert person.left() == 0
-        return room.tmux("display-message", "-p", "-t", window, "#{pane_pid}"), lines
 
-    first, before = seen_at(80)
-    second, lines = seen_at(44)
+def seen_at(room: Room, run_id: str, window: str, columns: int) -> tuple[str, list[str]]:
+    """Return the process that painted a window last, and all its lines, when a terminal shows it."""
+    sized = f'stty cols {columns} rows 30; exec "$@"'
+    person = room.sit_down("sh", "-c", sized, "sh", *COMMAND, "attach", run_id, TERM="xterm-256color")
+    room.looks_at(person, window)
+    facts = ("display-message", "-p", "-t", window, "#{pane_dead} #{window_width}")
+    eventually(lambda: room.tmux(*facts) == f"1 {columns}")
+    eventually(lambda: "── " in room.tmux("capture-pane", "-p", "-t", window))
+    lines = room.tmux("capture-pane", "-p", "-J", "-S", "-", "-t", window).splitlines()
+    room.tmux("detach-client", "-t", person.name)
+    assert person.left() == 0
+    return room.tmux("display-message", "-p", "-t", window, "#{pane_pid}"), lines
+
+
+def test_the_window_of_an_ended_run_is_painted_again_for_a_narrower_terminal(room: Room) -> None:
+    run_id, window = ended_in_its_window(room, 'tool read {"path": "a.py"}\ndone ' + "many words " * 20)
+    first, before = seen_at(room, run_id, window, 80)
+    second, lines = seen_at(room, run_id, window, 44)
     assert max(map(len, before)) > 44 >= max(len(line.rstrip()) for line in lines)
     for beginning in ("✓ Reading a.py ", "  many words", "✓ completed in "):
         assert any(line.startswith(beginning) for line in lines)
-    third, _ = seen_at(80)
+    third, _ = seen_at(room, run_id, window, 80)
     assert first != second == third
+
+
+def test_a_window_that_is_painted_again_holds_a_long_story_once(room: Room) -> None:
+    run_id, window = ended_in_its_window(
+        room, 'tool read {"path": "a.py"}\ndone ' + "a long answer of many words " * 200
+    )
+    first, _ = seen_at(room, run_id, window, 80)
+    second, lines = seen_at(room, run_id, window, 44)
+    assert max(len(line.rstrip()) for line in lines) <= 44
+    assert sum(line.startswith("✓ Reading a.py ") for line in lines) == 1
+    third, again = seen_at(room, run_id, window, 44)
+    assert first != second == third
+    assert again == lines
+
+
+def test_a_window_with_a_line_that_no_event_has_keeps_it(room: Room) -> None:
+    plain = "this line is no event, and only the window and the transcript have it"
+    hidden = "".join(f"\\x{ord(letter):02x}" for letter in plain)  # the window shows the task, too
+    run_id, window = ended_in_its_window(room, f"raw {hidden}\\n\ndone fine")
+    first, _ = seen_at(room, run_id, window, 80)
+    second, lines = seen_at(room, run_id, window, 44)
+    assert any(plain in line for line in lines)
+    assert first == second
 
 
 def test_a_run_that_has_ended_is_shown_in_its_window_while_that_is_there(

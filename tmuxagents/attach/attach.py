@@ -14,6 +14,7 @@ Joins.
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import sys
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ from tmuxagents.runs.inspect import inspect
 from tmuxagents.status import poll
 from tmuxagents.status.snapshot import take
 from tmuxagents.text import safe
+from tmuxagents.text.width import columns
 from tmuxagents.tmux import place
 
 TYPE_CHECKING = False
@@ -240,14 +242,26 @@ def show(viewer: Viewer, target: RunTarget, *, read_only: bool = False) -> list[
 def repaint(run: RunView, target: RunTarget, viewer: Viewer, *, width: int | None) -> None:
     """Paint the window of an ended run again if a line in it is wider than the viewer's terminal.
 
-    `width`: that of our own terminal. The window of a run on another machine stays: it has notes of its own.
+    `width`: that of our own terminal. A window that has more than the story of its run stays as it is; so
+    does that of a run on another machine, which has notes of its own.
     """
     seat = viewer.seat_at(target.tmux, target.life)
     width = seat.client.width if seat else width
-    if width and run.ended and run.plan.driver == BATCH and run.machine is None:
-        argv = [sys.executable, "-P", "-m", "tmuxagents", "_story", run.run_dir, str(width)]
-        with contextlib.suppress(tmux.TmuxRefused):  # the window has just gone
-            target.tmux.clients.repaint(target.window.window, run.run_id, width, argv)
+    if not (width and run.ended and run.plan.driver == BATCH and run.machine is None):
+        return
+    clients, window = target.tmux.clients, target.window.window
+    with contextlib.suppress(tmux.TmuxRefused):  # the window has just gone
+        lines = [line for line in clients.lines(window) if line.strip()]
+        if all(columns(line.rstrip()) <= width for line in lines):
+            return
+        from tmuxagents.render.reading import StoryReader  # noqa: PLC0415  (most windows fit)
+
+        reader = StoryReader(run.run_dir, home=os.path.expanduser("~"))
+        reader.look()
+        # A plain line of the child, or a fault of the wrapper, is only there. The last line is tmux's own.
+        if reader.has_words(lines[:-1]):
+            argv = [sys.executable, "-P", "-m", "tmuxagents", "_story", run.run_dir, str(width)]
+            clients.repaint(window, run.run_id, argv)
 
 
 def show_session(viewer: Viewer, server: tmux.Tmux, session: LayoutSession) -> list[str] | None:

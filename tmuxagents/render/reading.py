@@ -6,18 +6,22 @@ reading.look()               # as often as needed; `reading.story` then has the 
 
 from __future__ import annotations
 
+import re
 import time
 
-from tmuxagents.render import tool_calls
+from tmuxagents.render import rows, tool_calls
 from tmuxagents.render.story import Story
 from tmuxagents.runs.inspect import Follower
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from tmuxagents.render.tool_calls import Limits
     from tmuxagents.runs.inspect import RunView
+
+_WORD = re.compile(r"\w+")
+_WIDE = 1000  # columns; wider than any terminal
 
 
 class StoryReader:
@@ -48,3 +52,14 @@ class StoryReader:
             self._is_closed = True
             self.story.close(verdict, run.elapsed(time.time()), run.state)
         return run
+
+    def has_words(self, lines: Iterable[str]) -> bool:
+        """Say whether the story has all words of these lines, in which a word may be cut off or broken.
+
+        A line that begins with an ellipsis does not count: it says how much is not shown in some width.
+        """
+        wide = rows.all_rows(self.story.blocks, _WIDE)
+        text = "\n".join(" ".join("".join(words for _, words in row).split()) for row in wide)
+        known = set(_WORD.findall(text))
+        counted = [line for line in lines if not line.strip(" ·").startswith("…")]
+        return all(word in known or word in text for line in counted for word in _WORD.findall(line))

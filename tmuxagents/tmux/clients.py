@@ -13,7 +13,6 @@ import time
 from dataclasses import dataclass
 
 from tmuxagents.errors import Unusable
-from tmuxagents.text.width import columns
 from tmuxagents.tmux import script, style, windows
 
 TYPE_CHECKING = False
@@ -123,19 +122,18 @@ class Clients:
         linked, target = self._server.window(window), f"{session}:{window}"
         return self._server.holds(linked, windows.tagged(window, run_id), *commands, target=target)
 
-    def repaint(self, window: str, run_id: str, width: int, argv: Sequence[str]) -> None:
-        """Let a program paint the window of an ended run again if a line in it is wider than a terminal.
+    def lines(self, window: str) -> list[str]:
+        """Return the lines of a window and of what has scrolled away, even if tmux has broken them."""
+        return self._server.window(window).cmd("capture-pane", "-p", "-J", "-S", "-").stdout
 
-        tmux would break that line anywhere, and the wrapper, which fits the lines, has left.
-        """
+    def repaint(self, window: str, run_id: str, argv: Sequence[str]) -> None:
+        """Let a program paint the window of an ended run again: its wrapper, which fits lines, has left."""
         there = self._server.window(window)
-        lines = there.cmd("capture-pane", "-p", "-J", "-S", "-").stdout
-        if any(columns(line.rstrip()) > width for line in lines):
-            ended = script.both(
-                windows.tagged(window, run_id), script.equal("#{pane_dead} #{window_panes}", "1 1")
-            )
-            colours = f"NO_COLOR={os.environ.get('NO_COLOR', '')}"
-            self._server.holds(there, ended, ["respawn-pane", "-t", window, "-e", colours, *argv])
+        ended = script.both(
+            windows.tagged(window, run_id), script.equal("#{pane_dead} #{window_panes}", "1 1")
+        )
+        colours = f"NO_COLOR={os.environ.get('NO_COLOR', '')}"
+        self._server.holds(there, ended, ["respawn-pane", "-t", window, "-e", colours, *argv])
 
     def back(self, client: str) -> None:
         """Show a client the session that it showed before; raise TmuxRefused if there is none."""

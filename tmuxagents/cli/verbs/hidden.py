@@ -50,8 +50,8 @@ def story(*, run_dir: str, width: int) -> None:
 
     reader = StoryReader(run_dir, home=os.path.expanduser("~"))
     reader.look()
-    text = rendered.painter().paint(reader.story.blocks, (), width=width)
-    printing.write(text.rstrip("\n").encode("utf-8", "replace"))
+    text = rendered.painter().paint_afresh(reader.story.blocks, (), width=width)
+    printing.write(text.encode("utf-8", "replace"))
 
 
 # --- between two machines ---
