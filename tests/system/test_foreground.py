@@ -57,3 +57,23 @@ def test_one_goes_on_as_another_program_as_if_it_had_been_called_by_a_shell() ->
         [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=20
     )
     assert (done.stdout, done.returncode) == ("sh this\n", -signal.SIGPIPE)
+
+
+def test_a_program_that_stays_is_killed_even_if_the_terminal_has_gone() -> None:
+    program = (
+        f"import os, pty, signal, sys; sys.path.insert(0, {str(REPOSITORY)!r})\n"
+        "from tmuxagents.system import foreground\n"
+        "for number in (signal.SIGHUP, signal.SIGTERM):\n"
+        "    signal.signal(number, signal.SIG_IGN)  # so does the program beside us\n"
+        "ours, theirs = pty.openpty()\n"
+        "os.dup2(theirs, 0)\n"
+        "os.close(theirs)\n"
+        "beside = foreground.Beside(['sleep', '60'], reads=True)\n"
+        "os.close(ours)\n"
+        "beside.end()\n"
+        "assert beside.is_over\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=20
+    )
+    assert (done.stderr, done.returncode) == ("", 0)

@@ -103,8 +103,8 @@ def _give_back(modes: list[Any]) -> None:
     """Restore a terminal that a killed program has left in its own state."""
     import termios  # noqa: PLC0415  (as above)
 
-    termios.tcsetattr(0, termios.TCSANOW, modes)
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, termios.error):  # the terminal may have gone
+        termios.tcsetattr(0, termios.TCSANOW, modes)
         os.write(1, _GIVEN_BACK)
 
 
