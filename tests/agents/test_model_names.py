@@ -157,7 +157,7 @@ def test_a_part_that_many_have_names_some_of_them() -> None:
     error = refusal(WantedModel("gpt", models.CALL), available)
     assert (error.kind, error.candidates) == ("ambiguous-model", available)
     assert error.message == f'"gpt" could be any of {", ".join(available[:8])} and 2 more.'
-    assert error.hint == "give more of the one that you mean"
+    assert error.hint == "give more of its name"
 
 
 @pytest.mark.parametrize(

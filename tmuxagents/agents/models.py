@@ -119,7 +119,7 @@ def find(wanted: WantedModel, available: Sequence[str]) -> str:
             shown = ", ".join(candidates[:_SHOWN_MODELS])
             more = f" and {len(found) - _SHOWN_MODELS} more" if len(found) > _SHOWN_MODELS else ""
             message = f"{wanted.prefix}{wanted.shown} could be any of {shown}{more}."
-            hint = "give more of the one that you mean"
+            hint = "give more of its name"
             raise BadRequest(message, kind="ambiguous-model", hint=hint, field="model", candidates=candidates)
         if found:
             return found[0] + kept

@@ -68,7 +68,17 @@ class Snapshot:
 
     __slots__ = (
         *("active", "at", "counts", "cursor", "elsewhere", "last_end", "needs_watcher", "query"),
-        *("is_cut", "json", "lost", "others", "registry_rows", "rows", "unreachable", "views", "waiting"),
+        *(
+            "is_cut",
+            "json",
+            "others",
+            "registry_rows",
+            "rows",
+            "unreachable",
+            "unreachable_since",
+            "views",
+            "waiting",
+        ),
         "warnings",
     )
 
@@ -77,7 +87,7 @@ class Snapshot:
         self.at = time.time()
         self.counts: dict[str, int] = {}
         self.waiting = 0  # live runs that need a person
-        self.lost: dict[str, float] = {}  # machine that does not answer -> since when
+        self.unreachable_since: dict[str, float] = {}  # host -> since when it has not answered
         self.unreachable = 0  # active runs on those machines
         self.last_end = 0.0
         self.active: list[str] = []  # of the scope, newest first
@@ -158,7 +168,7 @@ class SnapshotBuilder:
         if any(row.status not in records.ENDED for row in far):
             from tmuxagents.machines import link  # noqa: PLC0415  (most runs work here)
 
-            snapshot.lost = link.unreachable(caller.home)
+            snapshot.unreachable_since = link.unreachable(caller.home)
             snapshot.needs_watcher = True  # a watcher starts mirrors, and no wrapper here starts a watcher
         self._count(known, tally, whole)
         snapshot.cursor = registry.cursor(number, snapshot.at)
@@ -229,7 +239,7 @@ class SnapshotBuilder:
                     counted.replace(row, now)
             if is_ours and now is not None and now.status not in records.ENDED:
                 snapshot.active.append(run_id)
-                snapshot.unreachable += now.host in snapshot.lost
+                snapshot.unreachable += now.host in snapshot.unreachable_since
         snapshot.counts = {**tally.by_status, "total": sum(tally.by_status.values())}
         snapshot.waiting = tally.waiting
         snapshot.last_end = tally.last_end
@@ -305,7 +315,7 @@ class SnapshotBuilder:
                 volatile = {VOLATILE: document[VOLATILE]}
                 snapshot.json[run_id] = jsonline.with_members(stored[run_id], volatile)
             document["runCount"] = count
-            since = snapshot.lost.get(document.get("host", ""))
+            since = snapshot.unreachable_since.get(document.get("host", ""))
             if since and document["status"] not in records.ENDED:
                 document["unreachableSince"] = since
                 snapshot.json.pop(run_id, None)
@@ -316,7 +326,7 @@ class SnapshotBuilder:
         at, has_ended = self.snapshot.at, row.status in records.ENDED
         works = row.status == records.RUNNING and not (row.settled or row.needs_input)
         heard_at = row.last_event_at if works else None
-        lost_at = None if has_ended or row.host is None else self.snapshot.lost.get(row.host)
+        lost_at = None if has_ended or row.host is None else self.snapshot.unreachable_since.get(row.host)
         return SnapshotRow(
             run,
             words.short_id(row.run_id, alike),

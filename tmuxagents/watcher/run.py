@@ -73,7 +73,7 @@ class Watcher:
         self._telling = Telling(self._folder, environment, self._screens, self._hooks)
         self._held = -1
         self._seen: tuple[str, int] | None = None  # the registry as last read: its name, its last change
-        self._lost: frozenset[str] = frozenset()  # machines that do not answer
+        self._unreachable: frozenset[str] = frozenset()  # machines that do not answer
         self._round_at = self._sweep_at = 0.0
         self._busy_at = time.monotonic()
 
@@ -168,7 +168,9 @@ class Watcher:
         self._telling.show_standing(rows.values(), self._runs.waited)
         self._telling.tell(endings)
         if rows or endings or sweep or seen or self._screens.has_faded():
-            self._book.use(lambda book: self._screens.update(book, self._telling.attention, self._lost))
+            self._book.use(
+                lambda book: self._screens.update(book, self._telling.attention, self._unreachable)
+            )
         found = self._screens.step()
         if found:
             rows_found = self._book.use(lambda book: [book.row(run_id) for run_id in found])
@@ -186,13 +188,13 @@ class Watcher:
             self._complain(f"{why}: changes are looked for instead")
         # Each machine with active runs needs a mirror.
         hosts = self._runs.hosts
-        self._lost = frozenset()
+        self._unreachable = frozenset()
         if hosts:
             from tmuxagents.machines import link  # noqa: PLC0415  (most runs work here)
 
             for host in hosts:
                 link.ensure_mirror(self._home, host, self._environment)
-            self._lost = frozenset(link.unreachable(self._home)) & hosts
+            self._unreachable = frozenset(link.unreachable(self._home)) & hosts
         self._sweep_at = time.monotonic() + (SWEEP_DEAF_S if self._tail.deaf else SWEEP_S)
         return names | self._runs.unknown(self._book.use(self._open_rows))
 
