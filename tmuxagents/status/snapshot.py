@@ -68,18 +68,8 @@ class Snapshot:
 
     __slots__ = (
         *("active", "at", "counts", "cursor", "elsewhere", "last_end", "needs_watcher", "query"),
-        *(
-            "is_cut",
-            "json",
-            "others",
-            "registry_rows",
-            "rows",
-            "unreachable",
-            "unreachable_since",
-            "views",
-            "waiting",
-        ),
-        "warnings",
+        *("is_cut", "json", "others", "registry_rows", "rows", "unreachable", "unreachable_since", "views"),
+        *("waiting", "warnings"),
     )
 
     def __init__(self, query: Query) -> None:
