@@ -221,9 +221,9 @@ def answer_agent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> An
     from tmuxagents.status.send import answer_question  # noqa: PLC0415  (few children ask)
 
     faults.refuse()
-    words = [word for word in (arguments.get("ask"), arguments["answer"]) if word]
+    given = [word for word in (arguments.get("ask"), arguments["answer"]) if word]
     parent = f"parent {door.caller.owner or ''}".strip()
-    run, ask, by = answer_question(door.find(arguments["runId"]), words, by=parent)
+    run, ask, by = answer_question(door.find(arguments["runId"]), given, by=parent)
     found = take(poll.named([run.run_id]), door.caller)
     text = answers.answered(run.run_id, ask["text"], by)
     return Answer(text, {"run": found.rows[0].run}, found.warnings)
