@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import sys
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ from tests.apart import (
 )
 from tmuxagents.errors import Unusable
 from tmuxagents.integrate import disk
-from tmuxagents.system import places
+from tmuxagents.system import places, watcher_lock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -385,3 +386,31 @@ if os.getuid() == 0:  # only root can make files of another user
 def test_an_odd_variable_of_tmux_names_no_server(text: str, server: tuple[str, int | None, str]) -> None:
     assert places.tmux_server({"TMUX": text}) == server
     assert places.tmux_server({}) == ("", None, "")
+
+
+# --- folders that are made ---
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_folder_and_all_that_are_made_above_it_are_the_users_alone(tmp_path: Path) -> None:
+    os.umask(0o022)
+    places.make_folders(f"{tmp_path}/state/ours/runs/")
+    made = [tmp_path / "state", tmp_path / "state" / "ours", tmp_path / "state" / "ours" / "runs"]
+    assert [mode_of(path) for path in made] == [0o700] * 3
+    places.make_folders(str(made[-1]))
+    tmp_path.chmod(0o755)
+    os.close(watcher_lock.take(f"{tmp_path}/new/ours") or -1)
+    assert [mode_of(path) for path in (tmp_path, tmp_path / "new" / "ours")] == [0o755, 0o700]
+
+
+def test_what_is_in_the_place_of_a_folder_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to("nowhere")
+    for name in ("file", "link"):
+        with pytest.raises(FileExistsError):
+            places.make_folders(f"{tmp_path}/{name}")
+    with pytest.raises(OSError, match="file"):
+        places.make_folders(f"{tmp_path}/file/below")

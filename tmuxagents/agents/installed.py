@@ -95,7 +95,7 @@ def known(name: str, environment: Mapping[str, str], settings: Settings, *, refr
     number = generation(former, answers["models"])
     entry = {**answers, "stamp": stamp, "generation": number, "askedAt": round(time.time(), 3)}
     with contextlib.suppress(OSError):  # where it cannot be saved, the next caller asks again
-        os.makedirs(home, mode=0o700, exist_ok=True)
+        places.make_folders(home)
         writing.replace(os.path.realpath(home), MEMORY, written(_read(home), key, entry))
     return _known(words, entry, cached=False)
 

@@ -90,7 +90,7 @@ def problem_of(error: BaseException) -> tuple[TmuxAgentsError, str | None]:
     log = None
     with contextlib.suppress(OSError, TmuxAgentsError):
         folder = f"{places.own_home(os.environ)}/hosts/{identity.host()}/logs"
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        places.make_folders(folder)
         path = f"{folder}/{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
         text = "".join([f"tmuxagents {__version__}\n", *traceback.format_exception(error)])
         places.write_new(path, text.encode("utf-8", "backslashreplace"))

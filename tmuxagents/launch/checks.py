@@ -80,7 +80,7 @@ def check_machine(
 def _check_state(caller: Caller, place: ChosenServer) -> None:
     """Refuse a state directory that cannot be written, or is full."""
     try:
-        os.makedirs(caller.runs, mode=0o700, exist_ok=True)
+        places.make_folders(caller.runs)
         places.refuse_foreign(caller.home)  # another user may have made it this moment
         fits = os.access(caller.runs, os.W_OK | os.X_OK)
         disk = os.statvfs(caller.runs)

@@ -33,7 +33,7 @@ def launch(
     if asked.get("v") != 1 or not isinstance(run_id, str) or not is_run_id(run_id):
         raise BadRequest("This is no request for a run.", kind="bad-argument")
     run_dir = f"{caller.runs}/{run_id}"
-    os.makedirs(caller.runs, mode=0o700, exist_ok=True)
+    places.make_folders(caller.runs)
     # The same run may be requested twice at once. Many runs share a lock, since its file is never removed.
     held = writing.lock(os.path.realpath(caller.home), _LOCK_S, f"far-{run_id[0]}.lock")
     if held is None:

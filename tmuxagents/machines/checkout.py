@@ -16,7 +16,7 @@ import shutil
 
 from tmuxagents.errors import Unusable
 from tmuxagents.machines import refs
-from tmuxagents.system import git, identity, removal
+from tmuxagents.system import git, identity, places, removal
 from tmuxagents.text import paths
 
 TYPE_CHECKING = False
@@ -157,7 +157,7 @@ def _names(folder: str) -> list[str]:
 
 def _name_to_make(path: str) -> str:
     folder, name = os.path.split(path)
-    os.makedirs(folder, mode=0o700, exist_ok=True)
+    places.make_folders(folder)
     return f"{folder}/{_MAKING}{name}-{identity.secret()}"
 
 

@@ -98,7 +98,7 @@ def remove_host(name: str, environment: Mapping[str, str]) -> None:
 
 def _change(environment: Mapping[str, str], change: Callable[[dict[str, Host]], Any]) -> None:
     folder = places.config_dir(environment)
-    os.makedirs(folder, mode=0o700, exist_ok=True)
+    places.make_folders(folder)
     folder = os.path.realpath(folder)  # people keep their configuration elsewhere and link to it
     lock = writing.lock(folder, _LOCK_S, _LOCK)
     if lock is None:

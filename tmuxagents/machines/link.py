@@ -12,7 +12,7 @@ import sys
 
 from tmuxagents.cpython import ignoring
 from tmuxagents.runs import directory
-from tmuxagents.system import process, watcher_lock
+from tmuxagents.system import places, process, watcher_lock
 from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
@@ -94,5 +94,5 @@ def take(home: str, host: str, limit_s: float = 0.0) -> int | None:
 
 def _made(home: str) -> str:
     """Make the folder of the records, if it is missing; return its real path."""
-    os.makedirs(folder(home), mode=0o700, exist_ok=True)
+    places.make_folders(folder(home))
     return os.path.realpath(folder(home))

@@ -246,7 +246,7 @@ def write_new(path: str, text: str, *, shared: bool) -> None:
     folder = os.path.dirname(path)
     if shared:
         refuse_outside(os.path.dirname(os.path.dirname(folder)), folder)
-    _make_folders(folder, 0o755 if shared else 0o700)
+    places.make_folders(folder, 0o755 if shared else 0o700)
     with opened_folder(os.path.realpath(folder, strict=True)) as handle:
         name, mode = os.path.basename(path), 0o644 if shared else 0o600
         places.write_new(name, text.encode("utf-8"), mode, folder=handle, finish=os.fsync)
@@ -262,10 +262,3 @@ def replace(path: str, text: str) -> None:
 def remove(path: str) -> None:
     """Remove a file."""
     os.unlink(path)
-
-
-def _make_folders(folder: str, mode: int) -> None:
-    if not os.path.isdir(folder):
-        _make_folders(os.path.dirname(folder), mode)
-        with contextlib.suppress(FileExistsError):
-            os.mkdir(folder, mode)

@@ -20,6 +20,7 @@ from tmuxagents.errors import Unusable
 from tmuxagents.registry import database
 from tmuxagents.registry.database import Identity, Unfit, identity_of, sqlite3
 from tmuxagents.registry.rows import COLUMNS, FOUND, GIVEN, STANDING, VERSION
+from tmuxagents.system import places
 from tmuxagents.system.identity import boot_id
 
 TYPE_CHECKING = False
@@ -242,7 +243,7 @@ def alone(path: str, limit_s: float) -> Iterator[None]:
     """Be the only process that makes or moves a registry; raise Unfit if the wait takes too long."""
     lock = f"{os.path.dirname(path)}/{_LOCK}"
     try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        places.make_folders(os.path.dirname(path))
         handle = os.open(lock, _FLAGS, 0o600)
     except OSError as error:
         raise Unfit(str(error.strerror)) from error

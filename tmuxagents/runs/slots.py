@@ -11,6 +11,7 @@ import fcntl
 import os
 
 from tmuxagents.cpython import ignoring
+from tmuxagents.system import places
 from tmuxagents.system.identity import secret
 
 TYPE_CHECKING = False
@@ -32,7 +33,7 @@ class Queue:
         self._slots = f"{folder}/slots"
         self._tickets = f"{folder}/tickets"
         for made in (folder, self._slots, self._tickets):
-            os.makedirs(made, mode=0o700, exist_ok=True)
+            places.make_folders(made)
 
     def draw(self, name: str) -> int:
         """Draw a ticket; return the descriptor that keeps it."""

@@ -59,7 +59,7 @@ def create(runs: str, plan: Plan, texts: Mapping[str, bytes]) -> str:
 
     The directory gets its name only when it is whole, so that no reader ever sees half a run.
     """
-    os.makedirs(runs, mode=0o700, exist_ok=True)
+    places.make_folders(runs)
     path = f"{runs}/{plan.run_id}"
     making = f"{runs}/.new-{plan.run_id}"
     if place_of(path) is not None:
@@ -70,7 +70,7 @@ def create(runs: str, plan: Plan, texts: Mapping[str, bytes]) -> str:
         for name, text in made.items():
             places.write_new(f"{making}/{name}", text)
         # First the seal: a large plan counts only if its seal knows it.
-        os.makedirs(os.path.dirname(seal_of(path)), mode=0o700, exist_ok=True)
+        places.make_folders(os.path.dirname(seal_of(path)))
         unseal(path)  # the seal of a run of this name that was removed by hand
         places.write_new(seal_of(path), _sealing(made, far=MACHINE in made))
         os.rename(making, path)
@@ -231,7 +231,8 @@ def restore(run_dir: str, plan: Plan, wrapper: Mapping[str, Any], place: tuple[i
     if gone:
         if present is not None:
             os.rename(run_dir, f"{os.path.dirname(run_dir)}/.displaced-{secret()}")
-        os.makedirs(run_dir, 0o700)
+        places.make_folders(os.path.dirname(run_dir))
+        os.mkdir(run_dir, 0o700)
     if place_of(f"{run_dir}/{META}") is None:
         replace(run_dir, META, jsonline.encode(documents.meta(plan)))
     if place_of(f"{run_dir}/{WRAPPER}") is None:

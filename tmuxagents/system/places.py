@@ -246,6 +246,20 @@ def open_regular(path: str, *, folder: int | None = None, links: bool = True) ->
         os.close(found)
 
 
+def make_folders(folder: str, mode: int = 0o700) -> None:
+    """Make a folder and those above it that are missing, all with this mode. Raises OSError."""
+    if os.path.isdir(folder):
+        return
+    above = os.path.dirname(folder)
+    if above != folder:
+        make_folders(above, mode)  # os.makedirs would leave these open to others
+    try:
+        os.mkdir(folder, mode)
+    except FileExistsError:
+        if not os.path.isdir(folder):  # else another process was first
+            raise
+
+
 def write_all(handle: int, text: bytes) -> None:
     """Write all bytes: a pipe or a full disk may accept a part before it refuses the rest. Raises OSError."""
     view = memoryview(text)

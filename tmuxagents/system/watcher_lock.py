@@ -92,7 +92,7 @@ def take(home: str, limit_s: float = 0.0) -> int | None:
         try:
             handle = os.open(path, _FLAGS, 0o600)
         except FileNotFoundError:
-            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            places.make_folders(os.path.dirname(path))
             handle = os.open(path, _FLAGS, 0o600)
         if _lock(handle):
             if _is_at(handle, path):
@@ -191,7 +191,7 @@ def bound_log(home: str) -> None:
     with ignoring(OSError):  # the watcher also works without a log
         if _is_at(2, path) and os.fstat(2).st_size <= _MOST_LOG:
             return
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        places.make_folders(folder)
         if os.path.lexists(path) and os.lstat(path).st_size > _MOST_LOG:
             os.replace(path, f"{path}.1")
         handle = os.open(path, _LOG_FLAGS, 0o600)
