@@ -84,7 +84,12 @@ def test_off_a_terminal_run_prints_ends_only_and_cuts_the_long_answers_of_severa
     alone = desk("run", long)
     assert (len(alone.stdout), alone.stderr.count("\n")) == (9001, 1), "the answer, and what it has used"
     assert len(desk("run", "--max-bytes", "400", long).stdout) < 600
-    assert "running" in desk("run", "--progress", "done x").stderr
+    gate = desk.home.folder / "gate"
+    with desk.start("run", "--progress", f"begin\ngate {gate}\ndone x") as call:
+        assert call.stderr
+        assert any(" running " in line for line in call.stderr)
+        gate.touch()
+        assert call.wait(30) == 0
 
 
 def test_several_ends_are_told_as_they_come(desk: Desk) -> None:

@@ -110,7 +110,8 @@ def test_a_receipt_without_a_plan_of_the_run_is_refused(
 def test_an_odd_frame_ends_the_connection_and_not_the_mirror(liar: Liar) -> None:
     liar.says(({"file": ["events.jsonl"]}, ""))
     run_id = liar.launch()
-    (mirror,) = eventually(liar.pair.mirrors, LONG_S)
+    # What a mirror starts looks like it for a moment.
+    (mirror,) = eventually(lambda: len(found := liar.pair.mirrors()) == 1 and found, LONG_S)
     liar.says(
         ({"file": directory.META, "whole": True}, "rubbish"),
         ({"file": directory.RESULT, "whole": True}, '{"status":"failed","reason":"\x1b[2J"}'),

@@ -261,7 +261,7 @@ def repaint(run: RunView, target: RunTarget, viewer: Viewer, *, width: int | Non
         # A plain line of the child, or a fault of the wrapper, is only there. The last line is tmux's own.
         if reader.has_words(lines[:-1]):
             argv = [sys.executable, "-P", "-m", "tmuxagents", "_story", run.run_dir, str(width)]
-            clients.repaint(window, run.run_id, argv)
+            clients.repaint(window, run.run_id, target.life, argv)
 
 
 def show_session(viewer: Viewer, server: tmux.Tmux, session: LayoutSession) -> list[str] | None:

@@ -248,15 +248,13 @@ def open_regular(path: str, *, folder: int | None = None, links: bool = True) ->
 
 def make_folders(folder: str, mode: int = 0o700) -> None:
     """Make a folder and those above it that are missing, all with this mode. Raises OSError."""
-    if os.path.isdir(folder):
-        return
     above = os.path.dirname(folder)
-    if above != folder:
+    if above and not os.path.exists(above):
         make_folders(above, mode)  # os.makedirs would leave these open to others
     try:
         os.mkdir(folder, mode)
-    except FileExistsError:
-        if not os.path.isdir(folder):  # else another process was first
+    except OSError:
+        if not os.path.isdir(folder):
             raise
 
 

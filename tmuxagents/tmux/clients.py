@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.tmux.library import BoundedServer
     from tmuxagents.tmux.runner import Command
+    from tmuxagents.tmux.servers import ServerLife
 
 # A hidden variable of a session: its client, and the place that this client came from.
 _TRAIL = "TMUXAGENTS_TRAIL"
@@ -39,7 +40,8 @@ _LOOK_ONLY = "read-only,ignore-size"  # what `attach-session -r` stands for
 _SHELL_SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=@$%,+-")
 _SCRIPT_SAFE = _SHELL_SAFE | frozenset(' "#&;{}\\')
 _ARRIVES_WITHIN_S = 10.0
-_PAUSE_S = 0.01
+_PAUSE_S, _PAINTS_WITHIN_S = 0.01, 2.0
+_ENDED = "#{?#{&&:#{pane_dead},#{!=:#{pane_dead_status},}},yes,}"
 # The program of a terminal on loan. tmux prints the session from which a client was detached. If the terminal
 # was lent to that session, or if it is a view of another run, the terminal goes back. If the person has
 # switched to any other session, the terminal leaves tmux.
@@ -126,14 +128,19 @@ class Clients:
         """Return the lines of a window and of what has scrolled away, even if tmux has broken them."""
         return self._server.window(window).cmd("capture-pane", "-p", "-J", "-S", "-").stdout
 
-    def repaint(self, window: str, run_id: str, argv: Sequence[str]) -> None:
-        """Let a program paint the window of an ended run again: its wrapper, which fits lines, has left."""
+    def repaint(self, window: str, run_id: str, life: ServerLife, argv: Sequence[str]) -> None:
+        """Have a program paint the window of an ended run again: its wrapper, which fits lines, has left."""
         there = self._server.window(window)
         ended = script.both(
             windows.tagged(window, run_id), script.equal("#{pane_dead} #{window_panes}", "1 1")
         )
         colours = f"NO_COLOR={os.environ.get('NO_COLOR', '')}"
         self._server.holds(there, ended, ["respawn-pane", "-t", window, "-e", colours, *argv])
+        until = time.monotonic() + _PAINTS_WITHIN_S
+        # tmux 3.3a often misses so early an end, and then prints no last line.
+        while there.cmd("display-message", "-p", _ENDED).stdout != ["yes"] and time.monotonic() < until:
+            life.look_for_ended()
+            time.sleep(_PAUSE_S)
 
     def back(self, client: str) -> None:
         """Show a client the session that it showed before; raise TmuxRefused if there is none."""

@@ -159,6 +159,7 @@ def _step(run: RunView, target: RunTarget, viewer: Viewer, *, read_only: bool) -
     if run.plan.driver == BATCH:
         printing.lines([rules.BATCH_NOTICE], printing.ERR)
     if target.window.dead:
+        target.life.look_for_ended()  # else the line that tmux prints at the end may be missing
         attaching.repaint(run, target, viewer, width=printing.columns())
     return attaching.show(viewer, target, read_only=read_only)
 
