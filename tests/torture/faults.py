@@ -190,7 +190,9 @@ def kill_launchers(fleet: Fleet) -> None:
             time.sleep(fleet.dice.uniform(0.05, 0.35))
             launcher.kill()
     fleet.well()
-    extra = {path.name for path in (fleet.home.state / "runs").iterdir() if path.name[0] != "."} - begun
+    for half_made in (fleet.home.state / "runs").glob(".new-*"):  # prune removes it when it is an hour old
+        shutil.rmtree(half_made)
+    extra = {path.name for path in (fleet.home.state / "runs").iterdir()} - begun
     for run_id in extra:
         _check_orphan(fleet, run_id)
     starts = fleet.home.record.read_text().split()

@@ -175,16 +175,27 @@ def word_after(text: bytes, key: str, *, last: bool = False) -> str | None:
         return None
     value = text[at + len(mark) : at + len(mark) + _SENTENCE_LIMIT].lstrip()
     if value.startswith(b'"'):
-        # The text ends before the next quote that is not escaped, or with the piece, which may cut an escape.
-        masked = value[1:].replace(rb"\\", b"..").replace(rb"\"", b"..")
-        size = len(masked.partition(b'"')[0].removesuffix(b"\\"))
-        inner = value[1 : 1 + size]
+        inner = _inside(value)
         try:
             return str(jsonline.decode(b'"%s"' % inner))
         except ValueError:
             return inner.decode("utf-8", "replace")
     bare = value.split(b",", 1)[0].split(b"}", 1)[0].strip().decode("ascii", "replace")
     return None if bare == "null" else bare
+
+
+def _inside(quoted: bytes) -> bytes:
+    """Return the text between a quote and the next unescaped one, or the end."""
+
+    def hides(text: bytes) -> bool:  # its last backslash escapes the next character
+        return (len(text) - len(text.rstrip(b"\\"))) % 2 == 1
+
+    end = 1
+    while (end := quoted.find(b'"', end)) > 0:
+        if not hides(quoted[1:end]):
+            return quoted[1:end]
+        end += 1
+    return quoted[1:-1] if hides(quoted[1:]) else quoted[1:]
 
 
 def object_after(text: bytes, key: str) -> dict[str, Any] | None:
